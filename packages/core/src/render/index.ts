@@ -1,0 +1,1 @@
+export type { AddedToken, DecodeOptions, Tokenizer } from './tokenizer.ts'
