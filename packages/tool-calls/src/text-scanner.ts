@@ -13,13 +13,13 @@ export class TextScanner {
   readonly #markersByFirst: ReadonlyMap<number, readonly string[]>
   readonly #first: Uint8Array
   readonly #second: Uint8Array
-  readonly #canSkip: (marker: string, nextCode: number) => boolean
+  readonly #canSkip: (marker: string, window: string, behind: number) => boolean
   /** Whether only spaces stand between the last line break and the text to be scanned. */
   #isBlankLine = true
   #lastCode = 10
 
-  /** @param canSkip whether a marker followed by a character is prose for certain */
-  constructor(markers: readonly string[], canSkip: (marker: string, nextCode: number) => boolean) {
+  /** @param canSkip whether a marker is prose for certain, by what follows it */
+  constructor(markers: readonly string[], canSkip: (marker: string, window: string, behind: number) => boolean) {
     const byFirst = new Map<number, string[]>()
     this.#first = new Uint8Array(128)
     this.#second = new Uint8Array(128)
@@ -114,7 +114,7 @@ export class TextScanner {
       }
       if (!window.startsWith(marker, index)) continue
       const behind = index + marker.length
-      if (behind < window.length && this.#canSkip(marker, window.charCodeAt(behind))) continue
+      if (behind < window.length && this.#canSkip(marker, window, behind)) continue
       if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) continue
       this.marker = marker
       return true
