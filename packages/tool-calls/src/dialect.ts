@@ -15,10 +15,10 @@ export interface Dialect {
   /** Texts that may start a call, or a section of calls. */
   readonly openers: readonly string[]
   /**
-   * Whether a call can go on with the text at `index`, right behind an opener.
-   * False makes the opener prose at no cost, so it must be certain.
+   * Judges an opener by the text at `index`, right behind it. What is prose for
+   * certain costs nothing more. `more`: the window ends before that can be told.
    */
-  mayFollowOpener(opener: string, window: string, index: number): boolean
+  judgeOpener(opener: string, window: string, index: number): OpenerVerdict
   /** End-of-turn tokens that an engine may leave in the text. Dropped where the output ends with them. */
   readonly endTokens: readonly string[]
   /**
@@ -56,6 +56,9 @@ export interface EncodableCall {
   readonly argumentsText: string
   readonly id?: string
 }
+
+/** Whether an opener is prose for certain, may open a call, or needs more text to tell. */
+export type OpenerVerdict = 'prose' | 'open' | 'more'
 
 export type Reading = Generator<undefined, boolean, undefined>
 

@@ -158,7 +158,7 @@ export class OutputParser {
   #scannerFor(tags: readonly string[]): TextScanner {
     const { openers, endTokens } = this.#dialect
     return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
-      return openers.includes(marker) && !this.#dialect.mayFollowOpener(marker, window, behind)
+      return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
     })
   }
 
@@ -255,7 +255,7 @@ export class OutputParser {
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
     const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
-    if (yield* this.#readBareReply()) return
+    if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return

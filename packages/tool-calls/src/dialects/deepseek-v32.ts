@@ -52,7 +52,7 @@ const tagged: TaggedDialect = {
 export const deepseekV32: Dialect = {
   openers: [opener, `<${mark}tool_calls>`, `<${mark}invoke`, '<function_calls>', '<invoke name='],
   endTokens: ['<｜end▁of▁sentence｜>'],
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),
   bare: null,
   encode: encodeBehindText((calls) => `${opener}\n${calls.map(encodeCall).join('')}${closer}`),

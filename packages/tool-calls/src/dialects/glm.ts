@@ -83,7 +83,7 @@ function glm(separator: string): Dialect {
   return {
     openers: [opener],
     endTokens,
-    mayFollowOpener: () => true,
+    judgeOpener: () => 'open',
     read: (source, sink) => readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(tagged, source, sink)),
     bare: null,
     encode: encodeBehindText((calls) => calls.map((call) => encodeCall(call, separator)).join('\n')),

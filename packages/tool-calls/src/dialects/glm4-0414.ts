@@ -1,6 +1,6 @@
 import type { RepairCode } from '../codes.ts'
 import { decodeNamedCall } from '../decode-call.ts'
-import type { CallSink, Dialect, EncodableOutput, Reading } from '../dialect.ts'
+import type { CallSink, Dialect, EncodableOutput, OpenerVerdict, Reading } from '../dialect.ts'
 import { decodeBody, readJsonBody } from '../json-body.ts'
 import { endMarkersOf, goToFirst, isOver, isText, type RegionMarkers, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
@@ -24,7 +24,7 @@ const maxNameLength = 256
 export const glm40414: Dialect = {
   openers: [turn, lineStart],
   endTokens,
-  mayFollowOpener: (opener, window, index) => opener === turn || mayBeName(window, index),
+  judgeOpener: (opener, window, index) => (opener === turn ? 'open' : judgeLine(window, index)),
   read: (source, sink) =>
     source.window.startsWith(turn, source.index) ? readTurn(source, sink) : readLast(source, sink),
   bare: { mayStart: isNameCharacter, read: (source, sink) => readCall(source, sink, false) },
@@ -42,11 +42,13 @@ function isNameCharacter(code: number): boolean {
 }
 
 /** Whether a line can be a name with an object on the next one. */
-function mayBeName(window: string, from: number): boolean {
+function judgeLine(window: string, from: number): OpenerVerdict {
   let index = from
-  while (index < window.length && isNameCharacter(window.charCodeAt(index))) index += 1
-  if (index === window.length) return true
-  return index > from && window.charCodeAt(index) === 10 && (index + 1 === window.length || window[index + 1] === '{')
+  while (isNameCharacter(window.charCodeAt(index)) && index - from < maxNameLength) index += 1
+  if (index === window.length) return 'more'
+  if (index === from || window.charCodeAt(index) !== 10) return 'prose'
+  if (index + 1 === window.length) return 'more'
+  return window.charCodeAt(index + 1) === 123 ? 'open' : 'prose'
 }
 
 /** Another part of the turn: a call, or text, in front of which the token says nothing. */

@@ -35,7 +35,7 @@ const namespace = 'functions.'
 export const gptOss: Dialect = {
   openers: [start, channel],
   endTokens: ['<|return|>', '<|call|>', '<|end|>'],
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: readMessage,
   bare: { mayStart: (code) => code === 116, read: readBare },
   encode: encodeOutput,

@@ -1,6 +1,13 @@
 import type { RepairCode } from '../codes.ts'
 import { type CallReading, decodeEnvelopes, illFormedCall } from '../decode-call.ts'
-import { type CallSink, type Dialect, type EncodableCall, encodeBehindText, type Reading } from '../dialect.ts'
+import {
+  type CallSink,
+  type Dialect,
+  type EncodableCall,
+  encodeBehindText,
+  type OpenerVerdict,
+  type Reading,
+} from '../dialect.ts'
 import { decodeBody, type JsonBody, readJsonBody } from '../json-body.ts'
 import { endMarkersOf, isOver, type RegionMarkers, readEnd, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
@@ -30,14 +37,16 @@ function mayStartBody(code: number): boolean {
   )
 }
 
-function mayFollow(code: number): boolean {
-  return mayStartBody(code) || code === 32 || (code >= 9 && code <= 13) || code > 127
+/** Judges what stands right behind an opener; not a number at the end of the text. */
+function judgeCode(code: number): OpenerVerdict {
+  if (Number.isNaN(code)) return 'more'
+  return mayStartBody(code) || code === 32 || (code >= 9 && code <= 13) || code > 127 ? 'open' : 'prose'
 }
 
 export const hermes: Dialect = {
   openers: [opener],
   endTokens,
-  mayFollowOpener: (_opener, window, index) => mayFollow(window.charCodeAt(index)),
+  judgeOpener: (_opener, window, index) => judgeCode(window.charCodeAt(index)),
   read: readTagged,
   bare: { mayStart: (code) => code === 123 || code === 91, read: readBare },
   encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),

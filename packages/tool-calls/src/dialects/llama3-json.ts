@@ -27,7 +27,7 @@ const rules = { argumentKeys: ['parameters', 'arguments'] } as const
 export const llama3Json: Dialect = {
   openers: [tag, lineStart],
   endTokens,
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) =>
     source.window.startsWith(tag, source.index) ? readTagged(source, sink) : readLast(source, sink),
   bare: { mayStart: (code) => code === 123 || code === 91, read: readBare },

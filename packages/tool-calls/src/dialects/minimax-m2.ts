@@ -41,7 +41,7 @@ const tagged: TaggedDialect = {
 export const minimaxM2: Dialect = {
   openers: [opener, '<invoke name='],
   endTokens: ['[e~[', ']~b]'],
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),
   bare: null,
   encode: encodeBehindText((calls) => `${opener}\n${calls.map(encodeCall).join('')}${closer}`),

@@ -32,7 +32,7 @@ const toolName = /^[\w.:/-]{1,256}$/
 
 function mistralDialect(encodeCalls: (calls: readonly EncodableCall[]) => string): Dialect {
   const encode = encodeBehindText(encodeCalls)
-  return { openers: [opener], endTokens, mayFollowOpener: () => true, read, bare: null, encode }
+  return { openers: [opener], endTokens, judgeOpener: () => 'open', read, bare: null, encode }
 }
 
 export const mistral: Dialect = mistralDialect((calls) => calls.map(encodeCall).join(''))

@@ -28,7 +28,7 @@ const maxNameLength = 256
 export const pythonic: Dialect = {
   openers: [start, lineStart],
   endTokens,
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) =>
     source.window.startsWith(start, source.index) ? readTagged(source, sink) : readLast(source, sink),
   bare: { mayStart: (code) => code === 91, read: readBare },

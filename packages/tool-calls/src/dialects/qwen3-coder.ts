@@ -45,8 +45,10 @@ const tagged: TaggedDialect = {
 export const qwen3Coder: Dialect = {
   openers: [opener, '<function='],
   endTokens: hermes.endTokens,
-  mayFollowOpener: (marker, window, index) =>
-    marker !== opener || '<\\'.includes(window.charAt(index)) || hermes.mayFollowOpener(opener, window, index),
+  judgeOpener: (marker, window, index) => {
+    const next = window.charAt(index)
+    return marker !== opener || next === '<' || next === '\\' ? 'open' : hermes.judgeOpener(opener, window, index)
+  },
   read: (source, sink) => readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(tagged, source, sink)),
   bare: null,
   encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),

@@ -54,7 +54,7 @@ export function sectionedJson(rules: SectionedRules): Dialect {
   return {
     openers: [...rules.sectionOpens, rules.callOpen],
     endTokens: rules.endTokens,
-    mayFollowOpener: () => true,
+    judgeOpener: () => 'open',
     read: (source, sink) => new SectionReader(rules, source, sink).read(),
     bare: null,
     encode: encodeBehindText(

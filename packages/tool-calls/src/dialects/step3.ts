@@ -43,7 +43,7 @@ const tagged: TaggedDialect = {
 export const step3: Dialect = {
   openers: [opener, callPrefix, '<steptml:invoke'],
   endTokens: ['<|im_end|>', '<｜end▁of▁sentence｜>'],
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),
   bare: null,
   encode: encodeBehindText((calls) => `${opener}${calls.map(encodeCall).join('')}${closer}`),
