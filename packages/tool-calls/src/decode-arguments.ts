@@ -41,9 +41,9 @@ export function decodeArguments(
   const value = parseJson(text)
   if (value === undefined) return { kind: 'unverified' }
   if (isJsonObject(value)) {
-    const census = takeCensus(value)
-    if (!census.isWellFormed) return illFormed('lone_surrogate', text)
-    const warnings: WarningCode[] = census.keys < keyCount ? ['duplicate_key'] : []
+    if (!isWellFormed(value, text)) return illFormed('lone_surrogate', text)
+    const hasTwice = keyCount !== Object.keys(value).length && keyCount > countKeys(value)
+    const warnings: WarningCode[] = hasTwice ? ['duplicate_key'] : []
     return finishArguments(coerceMembers(unwrapArguments({ value, text, repairs }, tool), tool), tool, warnings)
   }
   if (typeof value === 'string' && value.trim() !== '') return decodeEncoded(value, tool, repairs)
@@ -140,30 +140,30 @@ function isFullyDeclared(value: JsonObject, tool: DeclaredTool, errors: readonly
   return errors.length === 0 && Object.keys(value).every((name) => hasParameter(tool, name))
 }
 
-interface Census {
-  /** Keys of all objects. */
-  keys: number
-  /** Whether all strings can be written as UTF-8. */
-  isWellFormed: boolean
+/** Whether all strings of a value, and its keys, can be written as UTF-8. @param text the value as JSON */
+export function isWellFormed(value: JsonValue, text: string): boolean {
+  if (!text.isWellFormed()) return false
+  return !text.includes('\\u') || everyString(value, (part) => part.isWellFormed())
 }
 
-/** Looks at every key and string of a value. */
-export function takeCensus(value: JsonValue): Census {
-  const census = { keys: 0, isWellFormed: true }
-  visit(value, census)
-  return census
+function everyString(value: JsonValue, holds: (part: string) => boolean): boolean {
+  if (typeof value === 'string') return holds(value)
+  if (Array.isArray(value)) return value.every((item: JsonValue) => everyString(item, holds))
+  if (!isJsonObject(value)) return true
+  return Object.entries(value).every(([name, member]) => holds(name) && everyString(member ?? null, holds))
 }
 
-function visit(value: JsonValue, census: Census): void {
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) census.isWellFormed = false
-  } else if (Array.isArray(value)) {
-    for (const item of value) visit(item, census)
+/** How many keys all objects in a value have. */
+function countKeys(value: JsonValue): number {
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += countKeys(item)
   } else if (isJsonObject(value)) {
-    for (const name of Object.keys(value)) {
-      census.keys += 1
-      visit(name, census)
-      visit(value[name] ?? null, census)
+    for (const name in value) {
+      count += 1
+      const member = value[name]
+      if (typeof member === 'object') count += countKeys(member)
     }
   }
+  return count
 }

@@ -3,7 +3,7 @@ import type { RepairCode, WarningCode } from './codes.ts'
 import {
   type ArgumentsReading,
   finishArguments,
-  takeCensus,
+  isWellFormed,
   unwrapArguments,
   withoutArguments,
 } from './decode-arguments.ts'
@@ -44,7 +44,7 @@ export function decodeParameters(
   }
   const text = `{${members.join(',')}}`
   const value = JSON.parse(text) as JsonObject
-  if (!takeCensus(value).isWellFormed) return { kind: 'ill-formed', code: 'lone_surrogate', detail: excerpt(text) }
+  if (!isWellFormed(value, text)) return { kind: 'ill-formed', code: 'lone_surrogate', detail: excerpt(text) }
   const draft = { value, text, repairs: allRepairs }
   const unwrapped = unwrapArguments(draft, tool)
   return finishArguments(unwrapped, tool, [...warnings], unwrapped === draft ? undeclared : [])

@@ -39,7 +39,7 @@ export function readSkimmed(text: string, scanner: JsonScanner, lacksBrackets: b
 export function readJson(text: string, lacksBrackets = false): JsonReading | JsonFailure {
   const scanner = new JsonScanner(true)
   const end = scanner.feed(text, 0, 0)
-  scanner.end(text.length)
+  scanner.end(text)
   if (scanner.failure !== null) return { kind: 'failure', code: scanner.failure, charStart: scanner.failedAt }
   if (!scanner.isDone) {
     if (!lacksBrackets || !scanner.lacksOnlyBrackets)
