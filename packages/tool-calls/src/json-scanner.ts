@@ -48,8 +48,6 @@ export interface JsonEntry {
   keyEnd: number
   valueStart: number
   valueEnd: number
-  /** Keys of all objects inside the value. */
-  keysWithin: number
 }
 
 /** A replacement of `[start, end)` by `text`. */
@@ -416,7 +414,7 @@ export class JsonScanner {
   #startKey(offset: number): void {
     this.keyCount += 1
     if (this.#stack.length === 1) {
-      this.entries.push({ keyStart: offset, keyEnd: offset, valueStart: 0, valueEnd: 0, keysWithin: 0 })
+      this.entries.push({ keyStart: offset, keyEnd: offset, valueStart: 0, valueEnd: 0 })
     }
   }
 
@@ -431,18 +429,10 @@ export class JsonScanner {
   #startValue(offset: number): void {
     if (this.#stack.length !== 1) return
     if (this.#top() === arrayBracket) {
-      this.entries.push({
-        keyStart: offset,
-        keyEnd: offset,
-        valueStart: offset,
-        valueEnd: 0,
-        keysWithin: -this.keyCount,
-      })
+      this.entries.push({ keyStart: offset, keyEnd: offset, valueStart: offset, valueEnd: 0 })
     } else {
       const entry = this.entries[this.entries.length - 1]
-      if (!entry) return
-      entry.valueStart = offset
-      entry.keysWithin = -this.keyCount
+      if (entry) entry.valueStart = offset
     }
   }
 
@@ -452,9 +442,7 @@ export class JsonScanner {
     if (this.#stack.length === 0) this.isDone = true
     else if (this.#stack.length === 1) {
       const entry = this.entries[this.entries.length - 1]
-      if (!entry) return
-      entry.valueEnd = offset
-      entry.keysWithin += this.keyCount
+      if (entry) entry.valueEnd = offset
     }
   }
 

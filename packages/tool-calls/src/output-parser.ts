@@ -70,6 +70,7 @@ export class OutputParser {
   readonly #illFormed: IllFormedRegion[] = []
   readonly #warnings = new Set<WarningCode>()
   readonly #repairCounts: Partial<Record<RepairCode, number>> = {}
+  #reasoningScanner: TextScanner | null = null
   #reports: Report[] = []
   #charsReceived = 0
   /** Up to where all has been said. */
@@ -108,6 +109,15 @@ export class OutputParser {
     this.#source.push(chunk)
     this.#run.next()
     return this.#takeEvents()
+  }
+
+  /** Reads a whole output. */
+  readWhole(text: string): void {
+    this.#charsReceived = text.length
+    this.#source.push(text)
+    this.#source.isEnded = true
+    this.#run.next()
+    this.#decidedUntil = text.length
   }
 
   /** Says that no more will come, and gives what became certain by that. */
@@ -158,7 +168,8 @@ export class OutputParser {
   #scannerFor(tags: readonly string[]): TextScanner {
     const { openers, endTokens } = this.#dialect
     return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
-      return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
+      if (openers.includes(marker)) return this.#dialect.judgeOpener(marker, window, behind)
+      return marker === this.#tags?.close && tags.length > 1 && !this.#isSecondClose ? 'prose' : 'open'
     })
   }
 
@@ -190,7 +201,9 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    const scanner = this.#scannerFor([tags.close])
+    this.#reasoningScanner ??= this.#scannerFor([tags.close])
+    const scanner = this.#reasoningScanner
+    scanner.restart()
     for (;;) {
       if (!this.#findMarker(scanner, this.#reasoning)) {
         if (source.isEnded) return
@@ -201,8 +214,7 @@ export class OutputParser {
       } else if (this.#dialect.openers.includes(scanner.marker)) {
         yield* this.#readCallInReasoning(tags)
         break
-      } else if (scanner.marker === '```') this.#consume(scanner, this.#reasoning, scanner.fence)
-      else this.#holdEndToken(scanner, this.#reasoning)
+      } else this.#holdEndToken(scanner, this.#reasoning)
     }
     this.#piecesBefore = this.#text.pieceCount
   }
@@ -242,9 +254,7 @@ export class OutputParser {
   #readPart(text: string, charStart: number): readonly Report[] {
     const whole = this.#part.charStart + charStart
     const parser = new OutputParser({ ...this.#options, reasoning: 'none' }, { charStart: whole, readsFences: false })
-    parser.#source.push(text)
-    parser.#source.isEnded = true
-    parser.#run.next()
+    parser.readWhole(text)
     return parser.#reports
   }
 
@@ -257,6 +267,7 @@ export class OutputParser {
     const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
+      scanner.findsFences = this.#isBlank && this.#part.readsFences
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return
         yield
@@ -264,7 +275,7 @@ export class OutputParser {
       }
       const { marker } = scanner
       if (marker === '```') {
-        if (this.#isBlank && this.#part.readsFences && (yield* this.#readFencedReply(scanner.fence))) return
+        if (this.#isBlank && (yield* this.#readFencedReply(scanner.fence))) return
         this.#consume(scanner, this.#text, scanner.fence)
       } else if (this.#dialect.openers.includes(marker)) {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
@@ -419,7 +430,7 @@ export class OutputParser {
         id: notes.id ?? null,
         arguments: reading.arguments,
         argumentsText: reading.argumentsText,
-        repairs: [...new Set([...reading.repairs, ...(notes.repairs ?? [])])],
+        repairs: joinRepairs(reading.repairs, notes.repairs ?? []),
         schemaErrors: reading.schemaErrors,
         span,
         sampledText,
@@ -448,6 +459,10 @@ export class OutputParser {
   #countRepair(repair: RepairCode): void {
     this.#repairCounts[repair] = (this.#repairCounts[repair] ?? 0) + 1
   }
+}
+
+function joinRepairs(first: readonly RepairCode[], second: readonly RepairCode[]): readonly RepairCode[] {
+  return first.length + second.length < 2 ? [...first, ...second] : [...new Set([...first, ...second])]
 }
 
 /** In gpt-oss calls and reasoning are one format: neither goes with another. */

@@ -7,7 +7,6 @@ export interface RewrittenString {
   readonly failure: IllFormedCode | null
 }
 
-const needsAttention = /[\u0000-\u001f\\]/
 const controlCharacter = /[\u0000-\u001f]/
 const shortEscapes: Readonly<Record<string, string>> = { '\b': '\\b', '\f': '\\f' }
 
@@ -22,7 +21,7 @@ const shortEscapes: Readonly<Record<string, string>> = { '\b': '\\b', '\f': '\\f
  * many times slower where it is not compiled yet.
  */
 export function rewriteString(body: string, isSingleQuoted: boolean): RewrittenString | null {
-  if (!isSingleQuoted && !needsAttention.test(body)) return null
+  if (!body.includes('\\')) return rewriteUnescaped(body, isSingleQuoted)
   const repairs: RepairCode[] = []
   const escaped = rewriteEscapes(body, isSingleQuoted)
   if (escaped.failure !== null) return { text: body, repairs, failure: escaped.failure }
@@ -35,6 +34,13 @@ export function rewriteString(body: string, isSingleQuoted: boolean): RewrittenS
     text = escapeControls(text)
   }
   return repairs.length === 0 && text === body ? null : { text, repairs, failure: null }
+}
+
+/** A string without a backslash: `JSON.stringify` escapes what has to be. */
+function rewriteUnescaped(body: string, isSingleQuoted: boolean): RewrittenString | null {
+  const hasControls = controlCharacter.test(body)
+  if (!hasControls && !(isSingleQuoted && body.includes('"'))) return null
+  return { text: JSON.stringify(body).slice(1, -1), repairs: hasControls ? ['control_character'] : [], failure: null }
 }
 
 /** Escapes raw control characters; what stands in front of each is not a lone backslash any more. */

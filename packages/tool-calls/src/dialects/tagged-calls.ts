@@ -2,7 +2,7 @@ import type { IllFormedCode, RepairCode } from '../codes.ts'
 import { type CallReading, decodeNamedCall, illFormedCall, nameCall } from '../decode-call.ts'
 import { decodeParameters, type WrittenParameter } from '../decode-parameters.ts'
 import type { CallSink, Reading } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 import { hasParameter } from '../tool-index.ts'
 import { readTag, type Tag, type TagGrammar, type TagKind } from './tag-grammar.ts'
@@ -260,12 +260,17 @@ class TaggedReader {
 
   *#readJson(name: string): Step<CallReading | Failure> {
     const endMarkers = this.#dialect.grammar.plain.filter(({ kind }) => kind === 'call-close').map(({ text }) => text)
-    const body = yield* readJsonBody(this.#source, { endMarkers })
+    const body = yield* readJsonBody(this.#source, {
+      endMarkers,
+      closers: endMarkers,
+      decode: (json) => decodeNamedCall(this.#sink.tools, name, json),
+    })
     if (body.kind === 'failure') {
       this.#source.rewindTo(body.recoverFrom)
       return fail(body.reading.kind === 'ill-formed' ? body.reading.code : 'invalid_json')
     }
-    return decodeBody(body, (json) => decodeNamedCall(this.#sink.tools, name, json, body.repairs))
+    for (const repair of body.repairs) this.#repairs.add(repair)
+    return body.decoded
   }
 
   *#readParameter(call: Tag, tag: Tag): Step<Parameter | Failure> {
