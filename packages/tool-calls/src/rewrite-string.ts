@@ -59,64 +59,30 @@ interface Escapes {
   readonly failure: IllFormedCode | null
 }
 
+const invalidEscape = /\\(?!["/bfnrt]|u[0-9a-fA-F]{4})/g
+/** In a single-quoted string these mean something to Python, and nothing to JSON. */
+const pythonEscape = /\\[0-9xavUN]/
+
+/** Doubles the backslashes that start no escape. */
 function rewriteEscapes(body: string, isSingleQuoted: boolean): Escapes {
-  const parts: string[] = []
-  let hasRare = false
-  let hasInvalid = false
-  let from = 0
-  for (let index = body.indexOf('\\'); index >= 0; ) {
-    const kind = readEscape(body, index, isSingleQuoted)
-    if (kind === 'ambiguous') return { text: body, hasInvalid, failure: 'ambiguous_escape' }
-    if (kind === 'rare') hasRare = true
-    if (kind === 'invalid') {
-      hasInvalid = true
-      parts.push(body.slice(from, index), '\\')
-      from = index
-    } else if (kind === 'quote') {
-      parts.push(body.slice(from, index))
-      from = index + 1
-    }
-    index = body.indexOf('\\', index + (kind === 'invalid' ? 1 : 2))
-  }
-  if (hasInvalid && hasRare) return { text: body, hasInvalid, failure: 'ambiguous_escape' }
-  if (from === 0 && parts.length === 0) return { text: body, hasInvalid, failure: null }
-  parts.push(body.slice(from))
-  return { text: parts.join(''), hasInvalid, failure: null }
+  // Pairs of backslashes are put aside, so that every backslash left starts an escape.
+  const pair = unusedCharacter(body)
+  if (pair === null) return { text: body, hasInvalid: false, failure: 'ambiguous_escape' }
+  const escapes = body.replaceAll('\\\\', pair)
+  const isAmbiguous = isSingleQuoted ? pythonEscape.test(escapes) : escapes.includes("\\'")
+  if (isAmbiguous) return { text: body, hasInvalid: false, failure: 'ambiguous_escape' }
+  const quoted = isSingleQuoted ? escapes.replaceAll("\\'", "'") : escapes
+  const doubled = quoted.replace(invalidEscape, '\\\\')
+  const hasInvalid = doubled.length > quoted.length
+  if (hasInvalid && /\\[bf]/.test(escapes)) return { text: body, hasInvalid, failure: 'ambiguous_escape' }
+  return { text: doubled.replaceAll(pair, '\\\\'), hasInvalid, failure: null }
 }
 
-/** What the backslash at a place starts. */
-function readEscape(
-  body: string,
-  index: number,
-  isSingleQuoted: boolean,
-): 'valid' | 'rare' | 'quote' | 'invalid' | 'ambiguous' {
-  switch (body.charCodeAt(index + 1)) {
-    case 34:
-    case 92:
-    case 47:
-    case 110:
-    case 114:
-    case 116:
-      return 'valid'
-    case 98:
-    case 102:
-      return 'rare'
-    case 39:
-      return isSingleQuoted ? 'quote' : 'ambiguous'
-    case 117:
-      return isHex(body, index + 2) ? 'valid' : 'invalid'
-    default:
-      // In a single-quoted string these mean something to Python, and nothing to JSON.
-      return isSingleQuoted && /[0-9xavUN]/.test(body.charAt(index + 1)) ? 'ambiguous' : 'invalid'
+/** A character of a private use area that a text does not use. */
+function unusedCharacter(text: string): string | null {
+  for (let code = 0xe000; code < 0xe020; code += 1) {
+    const character = String.fromCharCode(code)
+    if (!text.includes(character)) return character
   }
-}
-
-function isHex(text: string, start: number): boolean {
-  for (let index = start; index < start + 4; index += 1) {
-    const code = text.charCodeAt(index)
-    const isDigit = code >= 48 && code <= 57
-    const isLetter = (code >= 97 && code <= 102) || (code >= 65 && code <= 70)
-    if (!isDigit && !isLetter) return false
-  }
-  return true
+  return null
 }

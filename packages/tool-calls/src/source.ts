@@ -24,6 +24,9 @@ export class Source {
   index = 0
   /** Whether no more text will come. */
   isEnded = false
+  #furthest = 0
+  /** How much text was, or will be, read again. */
+  #rewound = 0
   /** How often text was taken for valid JSON that was not. */
   vainTries = 0
   /** Where the window starts in the output. */
@@ -43,6 +46,11 @@ export class Source {
   /** Where the window starts in the output. */
   get windowStart(): number {
     return this.#windowStart
+  }
+
+  /** Whether so much was read again that the work is not proportional to the text any more. */
+  get isExhausted(): boolean {
+    return this.#rewound > 8 * this.#furthest + 65_536
   }
 
   /** The character before `index`; a line break where the output starts. */
@@ -74,6 +82,8 @@ export class Source {
 
   /** Goes back to a position at or behind the mark. */
   rewindTo(position: number): void {
+    this.#furthest = Math.max(this.#furthest, this.position)
+    this.#rewound += Math.max(this.position - position, 0)
     if (position < this.#windowStart) {
       this.window = this.#pieces.join('') + this.window.slice(this.#markIndex())
       this.#windowStart = this.#markPosition

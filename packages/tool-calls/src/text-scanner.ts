@@ -1,5 +1,6 @@
 import type { OpenerVerdict } from './dialect.ts'
 import { needMore } from './source.ts'
+import { StartFilter } from './start-filter.ts'
 
 /** Judges a marker by the text at `behind`, right behind it. */
 export type Judge = (marker: string, window: string, behind: number) => OpenerVerdict
@@ -7,6 +8,8 @@ export type Judge = (marker: string, window: string, behind: number) => OpenerVe
 /** The deepest that a code fence may be indented, in a list for example. */
 const maxIndent = 8
 const maxFence = 64
+/** The longest marker. */
+const maxMarkerLength = 64
 
 /**
  * Finds the next place in prose that may be more than prose: a marker, or a
@@ -21,11 +24,7 @@ export class TextScanner {
   /** Whether `find` stops at a fence that opens. */
   findsFences = false
   readonly #markers: readonly string[]
-  /** The same, by their first two characters. */
-  readonly #markersByStart = new Map<number, readonly string[]>()
-  /** Whether a character, modulo 128, may come first, or second. */
-  readonly #first = new Uint8Array(128)
-  readonly #second = new Uint8Array(128)
+  readonly #filter: StartFilter
   readonly #judge: Judge
   /** Spaces between the last line break and the text to be scanned; -1 if there is more than spaces. */
   #indent = 0
@@ -33,14 +32,8 @@ export class TextScanner {
 
   constructor(markers: readonly string[], judge: Judge) {
     this.#markers = markers
+    this.#filter = new StartFilter([...markers, '```'])
     this.#judge = judge
-    for (const marker of markers) {
-      const key = startKey(marker, 0)
-      this.#markersByStart.set(key, [...(this.#markersByStart.get(key) ?? []), marker])
-      this.#first[marker.charCodeAt(0) & 127] = 1
-      this.#second[marker.charCodeAt(1) & 127] = 1
-    }
-    this.#first[96] = 1
   }
 
   /** Whether what was consumed ends with a line break, but for a few spaces. */
@@ -66,17 +59,14 @@ export class TextScanner {
    */
   find(window: string, from: number, isEnded: boolean): number {
     this.marker = ''
-    const last = window.length - 1
-    for (let index = from; index <= last; index += 1) {
-      const code = window.charCodeAt(index)
-      if (this.#first[code & 127] === 0) continue
-      if (code === 96) {
-        const length = this.#readFence(window, from, index, isEnded)
-        if (length === needMore || this.marker !== '') return index
-        index += length - 1
-      } else if (index < last && this.#second[window.charCodeAt(index + 1) & 127] === 0) {
-        // No marker goes on like this.
-      } else if (this.#matches(window, from, index, isEnded)) return index
+    let index = this.#filter.next(window, from)
+    while (index < window.length) {
+      const isFence = window.charCodeAt(index) === 96
+      const length = isFence
+        ? this.#readFence(window, from, index, isEnded)
+        : this.#readMarker(window, from, index, isEnded)
+      if (length === needMore || this.marker !== '') return index
+      index = this.#filter.next(window, index + length)
     }
     return window.length
   }
@@ -113,31 +103,25 @@ export class TextScanner {
     return length
   }
 
-  /** Whether a marker stands at a place, or may once more text has come. */
-  #matches(window: string, from: number, index: number, isEnded: boolean): boolean {
-    const left = window.length - index
-    const candidates = left === 1 ? this.#markers : this.#markersByStart.get(startKey(window, index))
-    if (candidates === undefined) return false
-    for (const marker of candidates) {
-      let length = 0
-      while (length < marker.length && window.charCodeAt(index + length) === marker.charCodeAt(length)) length += 1
-      if (length < marker.length) {
-        if (length === left && !isEnded) return true
+  /** Reads a marker: the length of what is prose, or `needMore`. One that may be more becomes the marker. */
+  #readMarker(window: string, from: number, index: number, isEnded: boolean): number {
+    const third = window.charCodeAt(index + 2)
+    const isTail = !isEnded && window.length - index < maxMarkerLength
+    for (let place = 0; place < this.#markers.length; place += 1) {
+      const marker = this.#markers[place] ?? ''
+      if (marker.length > 2 && third !== marker.charCodeAt(2) && !isTail) continue
+      if (!window.startsWith(marker, index)) {
+        if (isTail && marker.startsWith(window.slice(index))) return needMore
         continue
       }
       // Behind a backtick a marker is quoted.
-      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) continue
-      const verdict = this.#judge(marker, window, index + length)
-      if (verdict === 'more' && !isEnded) return true
-      if (verdict === 'prose') continue
+      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) return marker.length
+      const verdict = this.#judge(marker, window, index + marker.length)
+      if (verdict === 'prose') return marker.length
+      if (verdict === 'more' && !isEnded) return needMore
       this.marker = marker
-      return true
+      return marker.length
     }
-    return false
+    return 1
   }
-}
-
-/** The first two characters of what stands at a place. */
-function startKey(text: string, index: number): number {
-  return text.charCodeAt(index) * 0x10000 + text.charCodeAt(index + 1)
 }

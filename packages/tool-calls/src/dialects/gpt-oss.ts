@@ -123,7 +123,7 @@ function* sayMessage(source: Source, say: (text: string) => void): Step<void> {
     const from = source.index
     let end = window.length
     for (const marker of bodyEnds) {
-      const found = window.indexOf(marker, from)
+      const found = source.find(marker)
       if (found >= 0 && found < end) end = found
     }
     const isFound = end < window.length

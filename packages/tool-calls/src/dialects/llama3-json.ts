@@ -118,7 +118,7 @@ function* readRest(source: Source, sink: CallSink): Generator<undefined, void, u
     if (next === 'text') repairs.push('trailing_text')
     if (next === 'unseparated') repairs.push('several_calls')
     for (const reading of readingsOf(body)) sink.report(reading, { repairs })
-    if (next !== 'call' && next !== 'unseparated') return
+    if ((next !== 'call' && next !== 'unseparated') || sink.isFull) return
     yield* lookBehind(source)
     source.mark()
   }

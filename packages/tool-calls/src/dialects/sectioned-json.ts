@@ -101,7 +101,7 @@ class SectionReader {
       const { reading, notes } = yield* this.#readCall()
       const next = yield* this.#lookBehindCall(opener !== '')
       this.#sink.report(reading, { ...notes, repairs: [...this.#repairs, ...(notes.repairs ?? [])] })
-      if (next !== callOpen) return true
+      if (next !== callOpen || this.#sink.isFull) return true
       this.#repairs = []
       yield* this.#look([callOpen])
       source.mark()
