@@ -5,7 +5,7 @@ import { type JsonReading, readJson, withoutFinalSpace } from './read-json.ts'
 import { needMore, type Source } from './source.ts'
 
 /** A JSON value between markers, read up to what follows it. */
-export type JsonBody<Decoded> =
+export type JsonBody<Decoded extends CallReading | readonly CallReading[]> =
   | {
       readonly kind: 'decoded'
       readonly decoded: Decoded | CallReading
@@ -22,7 +22,7 @@ export type JsonBody<Decoded> =
     }
 
 /** How a JSON body is delimited, and what it means. */
-export interface BodyRules<Decoded> {
+export interface BodyRules<Decoded extends CallReading | readonly CallReading[]> {
   /** Markers that end a call: in front of one of them closing brackets may be missing, or left over. */
   readonly endMarkers: readonly string[]
   /** The markers that a call written as it should be ends in front of; none where it ends the output. */
@@ -46,7 +46,10 @@ type Step<Result> = Generator<undefined, Result, undefined>
  * faster than anything that could look at it. Otherwise a scanner follows its brackets and strings to find where it ends, and the whole
  * is read with care.
  */
-export function* readJsonBody<Decoded>(source: Source, rules: BodyRules<Decoded>): Step<JsonBody<Decoded>> {
+export function* readJsonBody<Decoded extends CallReading | readonly CallReading[]>(
+  source: Source,
+  rules: BodyRules<Decoded>,
+): Step<JsonBody<Decoded>> {
   const unread = decodeUnread(source, rules)
   if (unread !== null) return unread
   const repairs: RepairCode[] = []
@@ -78,7 +81,10 @@ export function* readJsonBody<Decoded>(source: Source, rules: BodyRules<Decoded>
 }
 
 /** Tries what stands in front of the first end marker, without looking at it. */
-function decodeUnread<Decoded>(source: Source, { closers, decode }: BodyRules<Decoded>): JsonBody<Decoded> | null {
+function decodeUnread<Decoded extends CallReading | readonly CallReading[]>(
+  source: Source,
+  { closers, decode }: BodyRules<Decoded>,
+): JsonBody<Decoded> | null {
   if (source.window.charCodeAt(source.index) !== 123) return null
   let end = closers.length === 0 && source.isEnded ? source.window.length : -1
   for (const closer of closers) {
@@ -90,7 +96,7 @@ function decodeUnread<Decoded>(source: Source, { closers, decode }: BodyRules<De
   // An exception costs as much as looking at a short text: few of those are risked.
   if (text.length < minUnreadLength && source.vainTries >= maxVainTries) return null
   const decoded = decode({ kind: 'json', text, entries: null, repairs: [] })
-  if (decoded === 'unverified') {
+  if (decoded === 'unverified' || !isEveryCall(decoded)) {
     source.vainTries += 1
     return null
   }
@@ -98,7 +104,12 @@ function decodeUnread<Decoded>(source: Source, { closers, decode }: BodyRules<De
   return { kind: 'decoded', decoded, raw: text, repairs: [] }
 }
 
-function decodeScanned<Decoded>(
+/** What is no call may have been refused before anybody looked at its arguments. */
+function isEveryCall(decoded: CallReading | readonly CallReading[]): boolean {
+  return 'kind' in decoded ? decoded.kind === 'call' : decoded.every((reading) => reading.kind === 'call')
+}
+
+function decodeScanned<Decoded extends CallReading | readonly CallReading[]>(
   raw: string,
   scanner: JsonScanner,
   lacksBrackets: boolean,
