@@ -31,8 +31,8 @@ export interface TaggedDialect {
   /** What stands in front of each call's opening tag, and behind its closing tag. */
   readonly callPrefix: string | null
   readonly callSuffix: string | null
-  /** Whether a call may hold a JSON object instead of parameters. */
-  readonly mayHoldJson: boolean
+  /** Whether a JSON object in place of the parameters is part of the format, or the fallback of a model. */
+  readonly json: 'native' | 'repaired'
 }
 
 /** Reads what starts with a wrapper's or a call's opening tag at `source.index`. False: it is prose. */
@@ -136,7 +136,7 @@ class TaggedReader {
     if (this.#isBare && !(isKnown && tag.isComplete)) return 'prose'
     const next = yield* this.#look()
     if (next === 'end') return hasOwnWrapper && isKnown ? 'truncated' : 'prose'
-    const isJson = next === 'text' && this.#dialect.mayHoldJson && this.#source.window[this.#source.index] === '{'
+    const isJson = next === 'text' && this.#source.window[this.#source.index] === '{'
     return isJson || isTag(next, 'parameter-open', 'call-close') ? 'call' : 'prose'
   }
 
@@ -202,11 +202,20 @@ class TaggedReader {
       source.index += next.length
       return 'over'
     }
+    if (next === 'text' && source.endsWithin(this.#closers)) {
+      source.index = source.window.length
+      this.#repairs.add('missing_end_tag')
+      return 'over'
+    }
     const hasPrefix = next === 'text' && callPrefix !== null && (yield* this.#match(callPrefix)) > 0
     source.rewindTo(end)
     if (hasPrefix || isTag(next, 'call-open')) return 'call'
     if (!this.#isBare) this.#repairs.add('missing_end_tag')
     return 'over'
+  }
+
+  get #closers(): readonly string[] {
+    return this.#dialect.grammar.plain.filter(({ kind }) => kind === 'wrapper-close').map(({ text }) => text)
   }
 
   /** Reads a call behind its opening tag, and goes behind its closing one; or behind what could not be read. */
@@ -228,8 +237,9 @@ class TaggedReader {
       const next = yield* this.#look()
       if (next === 'end') return fail('truncated')
       if (next === 'text') {
-        const isJson = this.#dialect.mayHoldJson && json === null && parameters.length === 0
-        if (!isJson || source.window[source.index] !== '{') return fail('unexpected_text')
+        const isJson = json === null && parameters.length === 0 && source.window[source.index] === '{'
+        if (!isJson) return fail('unexpected_text')
+        if (this.#dialect.json === 'repaired') this.#repairs.add('cross_format')
         const body = yield* this.#readJson(tag.name)
         if (isFailure(body)) return body
         json = body
