@@ -109,6 +109,7 @@ export class OutputParser {
 
   /** How many characters came in of which nothing has been said yet. */
   get heldBackChars(): number {
+    if (this.#source.isEnded) return 0
     return this.#charsReceived - this.#decidedUntil + this.#text.heldLength + this.#reasoning.heldLength
   }
 

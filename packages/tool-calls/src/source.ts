@@ -125,7 +125,7 @@ export class Source {
 
   /** Whether the output ends with the beginning of a marker, at `index`. */
   endsWithin(markers: readonly string[]): boolean {
-    const rest = this.isEnded ? this.window.slice(this.index, this.index + 64).trimEnd() : ''
+    const rest = this.isEnded ? this.window.slice(this.index, this.index + 64) : ''
     return rest.length > 0 && this.index + 64 > this.window.length && markers.some((marker) => marker.startsWith(rest))
   }
 
