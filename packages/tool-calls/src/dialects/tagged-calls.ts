@@ -99,8 +99,11 @@ class TaggedReader {
     if (verdict === 'truncated') this.#sink.report(illFormedCall('truncated', source.captured()))
     if (verdict !== 'call') return verdict === 'truncated'
     for (;;) {
-      const reading = yield* this.#readCall(tag)
+      let reading = yield* this.#readCall(tag)
       const next = yield* this.#lookBehindCall()
+      if (next === 'over' && reading.kind === 'call' && (yield* this.#isCutShort())) {
+        reading = illFormedCall('ambiguous_nesting', source.captured())
+      }
       this.#sink.report(reading, { repairs: [...this.#repairs] })
       if (next !== 'call' || this.#sink.isFull) return true
       this.#repairs = new Set()
@@ -218,6 +221,34 @@ class TaggedReader {
 
   get #closers(): readonly string[] {
     return this.#dialect.grammar.plain.filter(({ kind }) => kind === 'wrapper-close').map(({ text }) => text)
+  }
+
+  /**
+   * Whether a value of the call ended too early: then its real end, a close tag
+   * with structure behind it, stands in what follows, before another call does.
+   * Goes behind that end; or back to where it was.
+   */
+  *#isCutShort(): Step<boolean> {
+    const source = this.#source
+    const end = source.position
+    for (;;) {
+      const tag = yield* this.#nextTag()
+      if (tag === 'end') break
+      source.index += tag.length
+      if (tag.kind === 'wrapper-close' || tag.kind === 'call-close' || tag.kind === 'parameter-open') continue
+      const next = yield* this.#look()
+      if (tag.kind === 'wrapper-open' && isTag(next, 'call-open')) break
+      if (tag.kind === 'call-open' && isTag(next, 'parameter-open', 'call-close')) break
+      if (tag.kind !== 'parameter-close' || !tag.isExact) continue
+      if (isTag(next, 'parameter-open', 'call-close', 'wrapper-close')) {
+        yield* this.#recover(fail('ambiguous_nesting'))
+        const last = yield* this.#look()
+        if (isTag(last, 'wrapper-close')) source.index += last.length
+        return true
+      }
+    }
+    source.rewindTo(end)
+    return false
   }
 
   /** Reads a call behind its opening tag, and goes behind its closing one; or behind what could not be read. */
