@@ -1,7 +1,7 @@
 import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { type CallReading, illFormedCall } from './decode-call.ts'
-import type { CallNotes, CallSink, Dialect } from './dialect.ts'
+import type { CallNotes, CallSink, Dialect, OpenerVerdict } from './dialect.ts'
 import { isOver } from './json-region.ts'
 import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
 import { findReasoningFormat, type ReasoningFormatName, type ReasoningTags } from './reasoning-formats.ts'
@@ -31,6 +31,8 @@ export interface ParseOptions {
 const maxRegions = 2048
 /** How many of its regions may be ill-formed, or turn out to be prose. */
 const maxVainRegions = 512
+/** How long the line may be that opens a code fence around calls. */
+const maxFenceInfo = 128
 
 type Run = Generator<undefined, void, undefined>
 
@@ -176,17 +178,47 @@ export class OutputParser {
     yield* this.#readProse(tags)
   }
 
-  #scannerFor(tags: readonly string[], isProse: boolean): TextScanner {
-    const { openers, closers, endTokens } = this.#dialect
-    const markers = [...openers, ...tags, ...endTokens, ...(isProse ? closers : [])]
-    return new TextScanner(markers, (marker, window, behind) => {
-      if (openers.includes(marker)) {
-        return this.#sink.isFull ? 'prose' : this.#dialect.judgeOpener(marker, window, behind)
-      }
-      if (!isProse) return 'open'
-      if (marker === this.#tags?.close) return this.#isSecondClose ? 'open' : 'prose'
+  /** @param openers none once no more calls are read */
+  #proseScanner(tags: ReasoningTags | null, openers: readonly string[]): TextScanner {
+    const { closers, endTokens } = this.#dialect
+    const tagTexts = tags === null ? [] : [tags.open, tags.close]
+    const judge = (marker: string, window: string, behind: number): OpenerVerdict => {
+      if (openers.includes(marker)) return this.#dialect.judgeOpener(marker, window, behind)
+      if (marker === tags?.close) return this.#isSecondClose ? 'open' : 'prose'
       return closers.includes(marker) && !this.#isBehindCall ? 'prose' : 'open'
+    }
+    const readsFences = this.#part.readsFences && openers.length > 0
+    return new TextScanner([...openers, ...tagTexts, ...endTokens, ...closers], judge, (window, behind, isEnded) => {
+      return readsFences ? this.#judgeFence(window, behind, isEnded) : 'prose'
     })
+  }
+
+  #scannerOfReasoning(tags: ReasoningTags): TextScanner {
+    const { openers, endTokens } = this.#dialect
+    return new TextScanner(
+      [tags.close, ...openers, ...endTokens],
+      (marker, window, behind) => {
+        return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
+      },
+      () => 'prose',
+    )
+  }
+
+  /** Whether a code fence may start like a call: by the first characters of the line behind the one that opens it. */
+  #judgeFence(window: string, behind: number, isEnded: boolean): OpenerVerdict {
+    let index = window.indexOf('\n', behind)
+    if (index > behind + maxFenceInfo) return 'prose'
+    if (index < 0) return window.length - behind > maxFenceInfo || isEnded ? 'prose' : 'more'
+    const start = index
+    while (index - start < maxFenceInfo && window.charCodeAt(index) <= 32) index += 1
+    if (index === window.length) return isEnded ? 'prose' : 'more'
+    const { bare, openers } = this.#dialect
+    if (this.#isBlank && bare?.mayStart(window.charCodeAt(index))) return 'open'
+    for (const opener of openers) {
+      if (window.startsWith(opener, index)) return 'open'
+      if (!isEnded && window.length - index < opener.length && opener.startsWith(window.slice(index))) return 'more'
+    }
+    return 'prose'
   }
 
   /** Moves to the next marker; what stands before it is prose. False: there is none, and more text is needed. */
@@ -217,7 +249,7 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    this.#reasoningScanner ??= this.#scannerFor([tags.close], false)
+    this.#reasoningScanner ??= this.#scannerOfReasoning(tags)
     const scanner = this.#reasoningScanner
     scanner.restart()
     this.#reasoning.add('\n')
@@ -281,10 +313,10 @@ export class OutputParser {
 
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
-    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close], true)
+    let scanner = this.#proseScanner(tags, this.#dialect.openers)
+    let isReading = true
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
-      scanner.findsFences = this.#part.readsFences && !this.#sink.isFull
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return
         yield
@@ -292,11 +324,16 @@ export class OutputParser {
       }
       const { marker } = scanner
       if (marker === '```') {
-        if (!(yield* this.#readFencedCalls(scanner))) this.#consume(scanner, this.#text, scanner.fence)
+        yield* this.#readFencedCalls(scanner)
       } else if (this.#dialect.openers.includes(marker)) {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
         else if (yield* this.#readCall(scanner.isAtLineStart)) scanner.breakLine()
         else this.#consume(scanner, this.#text, marker.length)
+        if (this.#sink.isFull && isReading) {
+          isReading = false
+          scanner = this.#proseScanner(tags, [])
+          scanner.breakLine()
+        }
       } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
         source.index += marker.length
         yield* this.#readReasoning(tags)
@@ -393,18 +430,14 @@ export class OutputParser {
   /**
    * Reads a code fence that starts like a call: calls, if it holds nothing else
    * and nothing follows it. A model that calls stops there; one that goes on
-   * has quoted. False: nothing was read.
+   * has quoted.
    */
-  *#readFencedCalls(scanner: TextScanner): Generator<undefined, boolean, undefined> {
+  *#readFencedCalls(scanner: TextScanner): Run {
     const source = this.#source
     source.mark()
     const start = source.position
-    const mayBeBare = this.#isBlank
-    const isCandidate = yield* this.#startsLikeCall(mayBeBare)
-    if (!isCandidate) {
-      source.rewindTo(start)
-      return false
-    }
+    let line = source.skipPast('\n')
+    for (; line === needMore; line = source.skipPast('\n')) yield
     const innerStart = source.position - start
     const found = yield* this.#skipPastFence(scanner.fence)
     const held = source.captured()
@@ -421,22 +454,6 @@ export class OutputParser {
     this.#decidedUntil = end
     scanner.fence = 0
     scanner.breakLine()
-    return true
-  }
-
-  /** Goes behind the line that opens a fence. Whether what follows may be a call. */
-  *#startsLikeCall(mayBeBare: boolean): Generator<undefined, boolean, undefined> {
-    const source = this.#source
-    for (let found = source.skipPast('\n'); found < 0; found = source.skipPast('\n')) {
-      if (found !== needMore) return false
-      yield
-    }
-    let code = source.skipSpace()
-    for (; code === needMore; code = source.skipSpace()) yield
-    if (mayBeBare && this.#dialect.bare?.mayStart(code)) return true
-    let length = source.matchAny(this.#dialect.openers)
-    for (; length === needMore; length = source.matchAny(this.#dialect.openers)) yield
-    return length > 0
   }
 
   /** Goes behind the line that closes a fence, and gives where it starts in the output; `atEnd` if nothing closes it. */

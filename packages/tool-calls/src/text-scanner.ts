@@ -5,6 +5,9 @@ import { StartFilter } from './start-filter.ts'
 /** Judges a marker by the text at `behind`, right behind it. */
 export type Judge = (marker: string, window: string, behind: number) => OpenerVerdict
 
+/** Judges a code fence that opens, by the text at `behind`, right behind its backticks. */
+export type FenceJudge = (window: string, behind: number, isEnded: boolean) => OpenerVerdict
+
 /** The deepest that a code fence may be indented, in a list for example. */
 const maxIndent = 8
 const maxFence = 64
@@ -21,19 +24,20 @@ export class TextScanner {
   marker = ''
   /** Backticks of the code fence that is open; 0 outside of one. */
   fence = 0
-  /** Whether `find` stops at a fence that opens. */
-  findsFences = false
   readonly #markers: readonly string[]
   readonly #filter: StartFilter
   readonly #judge: Judge
+  readonly #judgeFence: FenceJudge
   /** Spaces between the last line break and the text to be scanned; -1 if there is more than spaces. */
   #indent = 0
   #lastCode = 10
 
-  constructor(markers: readonly string[], judge: Judge) {
+  /** @param judgeFence `find` stops at a fence that it does not call prose */
+  constructor(markers: readonly string[], judge: Judge, judgeFence: FenceJudge) {
     this.#markers = markers
     this.#filter = new StartFilter([...markers, '```'])
     this.#judge = judge
+    this.#judgeFence = judgeFence
   }
 
   /** Whether what was consumed ends with a line break, but for a few spaces. */
@@ -94,8 +98,10 @@ export class TextScanner {
     if (end === window.length && !isEnded && length < maxFence) return needMore
     if (length < 3) return length
     if (this.fence === 0) {
+      const verdict = this.#judgeFence(window, end, isEnded)
+      if (verdict === 'more') return needMore
       this.fence = length
-      if (this.findsFences) this.marker = '```'
+      if (verdict === 'open') this.marker = '```'
     } else if (length >= this.fence) {
       const next = end < window.length ? window.charCodeAt(end) : 10
       if (next === 10 || next === 32 || next === 13) this.fence = 0

@@ -54,22 +54,27 @@ export interface NamedTag {
 }
 
 export interface TagGrammar {
-  readonly plain: readonly PlainTag[]
+  readonly plain: readonly (PlainTag & { readonly tag: Tag })[]
   readonly named: readonly NamedTag[]
   /** Finds where a tag may start. */
   readonly filter: StartFilter
 }
 
+/** A grammar of some tags. */
 export function tagGrammar(plain: readonly PlainTag[], named: readonly NamedTag[]): TagGrammar {
-  return {
-    plain,
-    named,
-    filter: new StartFilter([...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]),
-  }
+  const starts = [...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]
+  return { plain: plain.map((tag) => ({ ...tag, tag: plainTag(tag) })), named, filter: new StartFilter(starts) }
+}
+
+function plainTag({ kind, text, isVariant }: PlainTag): Tag {
+  return { kind, name: '', length: text.length, isExact: isVariant !== true, isComplete: true, isText: null }
 }
 
 /** The longest name, with what surrounds it in its tag. */
 const maxNameLength = 300
+
+/** The longest text that starts a tag. */
+const maxStartLength = 64
 
 /** The tag at a place of a text: null if there is none, `needMore` if the text ends before that is sure. */
 export function readTag(
@@ -78,43 +83,31 @@ export function readTag(
   index: number,
   isEnded: boolean,
 ): Tag | null | typeof needMore {
-  let mayFollow = false
-  for (const tag of grammar.plain) {
-    const length = matchLength(text, index, tag.text)
-    if (length === tag.text.length) {
-      const isExact = tag.isVariant !== true
-      return { kind: tag.kind, name: '', length: tag.text.length, isExact, isComplete: true, isText: null }
-    }
-    mayFollow ||= !isEnded && index + length === text.length
+  const third = text.charCodeAt(index + 2)
+  const isTail = !isEnded && text.length - index < maxStartLength
+  const { plain, named } = grammar
+  for (let place = 0; place < plain.length; place += 1) {
+    const tag = plain[place]
+    if (tag === undefined || (third !== tag.text.charCodeAt(2) && !isTail)) continue
+    if (text.startsWith(tag.text, index)) return tag.tag
+    if (isTail && tag.text.startsWith(text.slice(index))) return needMore
   }
-  for (const tag of grammar.named) {
-    const length = matchLength(text, index, tag.prefix)
-    if (length < tag.prefix.length) {
-      mayFollow ||= !isEnded && index + length === text.length
-      continue
-    }
-    const part = tag.read(text, index + tag.prefix.length, isEnded)
-    if (part === needMore) return needMore
-    if (part === null) continue
-    const isComplete = part.isComplete ?? true
-    const isExact = part.isExact && isComplete && tag.isVariant !== true
-    return {
-      kind: tag.kind,
-      name: part.name,
-      length: part.end - index,
-      isExact,
-      isComplete,
-      isText: part.isText ?? null,
-    }
+  for (let place = 0; place < named.length; place += 1) {
+    const tag = named[place]
+    if (tag === undefined || (third !== tag.prefix.charCodeAt(2) && !isTail)) continue
+    if (text.startsWith(tag.prefix, index)) {
+      const part = tag.read(text, index + tag.prefix.length, isEnded)
+      if (part === needMore) return needMore
+      if (part !== null) return namedTag(tag, part, index)
+    } else if (isTail && tag.prefix.startsWith(text.slice(index))) return needMore
   }
-  return mayFollow ? needMore : null
+  return null
 }
 
-/** How many characters of a marker stand at a place. */
-function matchLength(text: string, index: number, marker: string): number {
-  let length = 0
-  while (length < marker.length && text.charCodeAt(index + length) === marker.charCodeAt(length)) length += 1
-  return length
+function namedTag({ kind, isVariant }: NamedTag, part: NamePart, index: number): Tag {
+  const isComplete = part.isComplete ?? true
+  const isExact = part.isExact && isComplete && isVariant !== true
+  return { kind, name: part.name, length: part.end - index, isExact, isComplete, isText: part.isText ?? null }
 }
 
 /**

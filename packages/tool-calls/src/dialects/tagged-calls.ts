@@ -68,8 +68,8 @@ type Step<Result> = Generator<undefined, Result, undefined>
 /** What stands at a place, white space aside. */
 type Place = Tag | 'text' | 'end'
 
-function isTag(place: Place | typeof needMore, ...kinds: readonly TagKind[]): place is Tag {
-  return typeof place === 'object' && (kinds.length === 0 || kinds.includes(place.kind))
+function isTag(place: Place, first: TagKind, second: TagKind = first, third: TagKind = first): place is Tag {
+  return typeof place === 'object' && (place.kind === first || place.kind === second || place.kind === third)
 }
 
 function isFailure(value: object): value is Failure {
@@ -111,7 +111,7 @@ class TaggedReader {
       yield* this.#look()
       source.mark()
       tag = yield* this.#lookForCall()
-      if (!isTag(tag)) return true
+      if (!isTag(tag, 'call-open')) return true
       source.index += tag.length
     }
   }
