@@ -1,3 +1,3 @@
 import { libraryBuild } from '../../tsup.base.ts'
 
-export default libraryBuild({ 'render/index': 'src/render/index.ts' })
+export default libraryBuild({ index: 'src/index.ts', 'render/index': 'src/render/index.ts' })
