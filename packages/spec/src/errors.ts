@@ -45,6 +45,7 @@ export const errorCodes = {
     config_invalid: 'A setting has a value that is not allowed',
     config_unknown_key: 'A setting of that name does not exist',
     config_zero_gradient: 'The run could not produce a gradient',
+    config_unschedulable: 'The samples can not be spread over the ranks as the parallel configuration asks',
     config_off_policy: 'The run would sample from another distribution than the one that is trained',
   },
   wire: {
