@@ -1,3 +1,6 @@
 import { libraryBuild } from '../../tsup.base.ts'
 
-export default libraryBuild({ 'render/index': 'src/render/index.ts' })
+export default libraryBuild({
+  'render/index': 'src/render/index.ts',
+  'tokenizers/index': 'src/tokenizers/index.ts',
+})
