@@ -1,4 +1,5 @@
 export type { AlignmentMode, Drift } from './alignment/classify-drift.ts'
+export { addCounts } from './counters.ts'
 export { addLedgers, emptyLedger, ledgerProblem, moveTrained, reconcile } from './alignment/ledger.ts'
 export type { LinearizeOptions } from './alignment/linearize.ts'
 export type { BranchRole, UntrainedReason } from './alignment/message-tree.ts'

@@ -58,7 +58,7 @@ export async function sampleScriptedTurn(
   const played = isDrawn && split !== null ? split.ids : canonical
 
   const end = played.findIndex((id) => stopTokenIds.has(id))
-  const isEndless = turn.finish === 'length'
+  const isEndless = turn.finish === 'length' || end < 0
   const whole = isEndless
     ? repeatEnd(played.slice(0, end < 0 ? undefined : end), maxNewTokens)
     : played.slice(0, end + 1)
@@ -68,14 +68,14 @@ export async function sampleScriptedTurn(
     const noise = 0.0005 + 0.499 * seededRandom(seededHash(seedKey, 'noise', index))()
     return Math.log1p(-noise)
   })
-  const add = (index: number, probability: number): void => {
+  const multiply = (index: number, probability: number): void => {
     const logprob = logprobs[index]
     if (logprob !== undefined) logprobs[index] = logprob + Math.log(probability)
   }
   const isSplit = played !== canonical
-  add(0, turn.probability ?? 1)
-  if (split !== null) add(0, isSplit ? nonCanonicalRate : 1 - nonCanonicalRate)
-  if (split !== null && isSplit) add(split.tokenStart, split.probability)
+  multiply(0, turn.probability ?? 1)
+  if (split !== null) multiply(0, isSplit ? nonCanonicalRate : 1 - nonCanonicalRate)
+  if (split !== null && isSplit) multiply(split.tokenStart, split.probability)
   return {
     ids,
     logprobs,
@@ -88,7 +88,7 @@ export async function sampleScriptedTurn(
 function repeatEnd(ids: Int32Array, length: number): Int32Array {
   const loop = ids.slice(-loopedTokens)
   return Int32Array.from(
-    { length: Math.max(ids.length, length) },
+    { length: ids.length === 0 ? 0 : Math.max(ids.length, length) },
     (_, index) => ids[index] ?? loop[(index - ids.length) % loop.length] ?? 0,
   )
 }

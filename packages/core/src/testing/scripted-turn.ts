@@ -2,17 +2,27 @@ import type { JsonObject, Random } from '@agentrl/spec'
 
 /** What the scripted engine plays: turns, and who decides which comes next. */
 
+/**
+ * How the JSON of a call is spoilt.
+ *
+ * - `raw-newline`: line breaks inside strings are not escaped. Repairable.
+ * - `single-backslash`: a backslash before a letter that needs none is not doubled (`"\\d"` becomes `"\d"`). Repairable.
+ * - `bare-word`: the last string has no quotes. Beyond repair.
+ */
+export type CallDamage = 'raw-newline' | 'single-backslash' | 'bare-word'
+
 /** A tool call as the model writes it. */
-export interface ScriptedCall {
+export interface ScriptedToolCall {
   readonly name: string
   readonly arguments: JsonObject
+  readonly damage?: CallDamage
 }
 
 /** One answer of the stand-in. An encoder writes it in the model's own format. */
 export interface ScriptedTurn {
   readonly reasoning?: string
   readonly text?: string
-  readonly calls?: readonly ScriptedCall[]
+  readonly calls?: readonly ScriptedToolCall[]
   /** Written as it is, after text and calls: for calls that are broken on purpose. */
   readonly raw?: string
   /** `length`: never ends, so that `max_new_tokens` cuts it. Default `stop`. */
@@ -43,25 +53,3 @@ export type ScriptedPlayer = (context: ScriptedContext) => ScriptedTurn
 
 /** Writes a turn in the format of a model. Ends in the end-of-turn token, an empty turn too. */
 export type TurnEncoder = (turn: ScriptedTurn) => string
-
-/**
- * The format of Hermes and Qwen3, in the layout that Qwen3's own template gives
- * an answer in history.
- */
-export function encodeHermesTurn(turn: ScriptedTurn): string {
-  const calls = (turn.calls ?? []).map(
-    (call) =>
-      `<tool_call>\n{"name": ${JSON.stringify(call.name)}, "arguments": ${spaced(call.arguments)}}\n</tool_call>`,
-  )
-  const thinking = turn.reasoning === undefined ? '' : `<think>\n${turn.reasoning}\n</think>\n\n`
-  const parts = [turn.text ?? '', ...calls, turn.raw ?? ''].filter((part) => part !== '')
-  return `${thinking}${parts.join('\n')}<|im_end|>`
-}
-
-/** JSON with a space after each comma and colon, as Python writes it and models learn it. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const fields = Object.entries(value).map(([key, field]) => `${JSON.stringify(key)}: ${spaced(field)}`)
-  return `{${fields.join(', ')}}`
-}

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TrajectoryError } from '@agentrl/spec'
 import type { Tokenizer } from '../render/tokenizer.ts'
-import { readTokenizerJson, type TokenizerJson } from './tokenizer-json.ts'
-import { startTokenizerWorker, type TokenizerWorker } from './tokenizer-worker.ts'
+import { assembleTokenizer } from './assemble-tokenizer.ts'
+import { startTokenizerWorker } from './tokenizer-worker.ts'
 
 /**
  * The tokenizer of a model: the Hugging Face Rust crate, which Python's
@@ -42,35 +41,9 @@ export async function loadTokenizer(options: { readonly directory: string }): Pr
 /** The tokenizer of the text of a `tokenizer.json`. `where` names it in errors. Throws `trajectory_tokenizer`. */
 export async function fromTokenizerJson(json: string, options: { readonly where?: string } = {}): Promise<Tokenizer> {
   const where = options.where ?? 'tokenizer.json'
-  const vocabulary = readTokenizerJson(json, where)
-  const { tokens, ids, addedTokens, hiddenFromPlain, modelType } = vocabulary
-  const worker = await startTokenizerWorker({ json, hiddenFromPlain, where })
-  await checkPlain(worker, vocabulary, where)
-  const digest = createHash('sha256').update(json).digest('hex').slice(0, 12)
-  return {
-    name: `${modelType}-${tokens.length}-${digest}`,
-    vocabularySize: tokens.length,
-    addedTokens,
-    encode: worker.encode,
-    encodePlain: worker.encodePlain,
-    decode: (tokenIds, { skipSpecialTokens = false } = {}) => worker.decode(tokenIds, skipSpecialTokens),
-    tokenToId: (token) => ids.get(token) ?? null,
-    idToToken: (id) => tokens[id] ?? null,
-  }
-}
-
-/** Control tokens written as text must not become control tokens; a vocabulary in which they would is refused. */
-async function checkPlain(worker: TokenizerWorker, vocabulary: TokenizerJson, where: string): Promise<void> {
-  const { addedTokens, controlIds } = vocabulary
-  const encoded = await Promise.all(addedTokens.map(({ content }) => worker.encodePlain(content)))
-  for (const [index, ids] of encoded.entries()) {
-    const forged = Array.from(ids).find((id) => controlIds.has(id))
-    if (forged !== undefined) {
-      throw new TrajectoryError(
-        'trajectory_tokenizer',
-        `${where}: the plain text "${addedTokens[index]?.content}" is encoded to the control token ${forged}, so content could forge a turn. This vocabulary can't be used`,
-        { details: { where, forged } },
-      )
-    }
-  }
+  return assembleTokenizer({
+    json,
+    where,
+    startEngine: (hiddenFromPlain) => startTokenizerWorker({ json, hiddenFromPlain, where }),
+  })
 }

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import { type TokenIds, TrajectoryError } from '@agentrl/spec'
+import { TrajectoryError } from '@agentrl/spec'
 import type { Tokenizer as RustTokenizer } from 'tokenizers'
+import type { TokenizerEngine } from './assemble-tokenizer.ts'
 
 /**
  * The Rust tokenizer in a thread of its own.
@@ -78,12 +79,6 @@ function tokenizerThread(load: NodeRequire): void {
   }
 }
 
-export interface TokenizerWorker {
-  encode(text: string): Promise<TokenIds>
-  encodePlain(text: string): Promise<TokenIds>
-  decode(ids: TokenIds, skipSpecialTokens: boolean): Promise<string>
-}
-
 interface Waiting {
   resolve(value: Int32Array | string | undefined): void
   reject(error: Error): void
@@ -95,7 +90,7 @@ export async function startTokenizerWorker(options: {
   readonly hiddenFromPlain: readonly string[]
   /** Names the file in errors. */
   readonly where: string
-}): Promise<TokenizerWorker> {
+}): Promise<TokenizerEngine> {
   const { json, hiddenFromPlain, where } = options
   const order: LoadOrder = { bindingPath: findBinding(), json, hiddenFromPlain }
   // Some compilers wrap functions in `__name(…)` to keep their names; here that means nothing.

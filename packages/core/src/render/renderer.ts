@@ -1,0 +1,127 @@
+import type { Message, TokenIds, ToolDefinition } from '@agentrl/spec'
+import { compileChatTemplate } from './chat-template.ts'
+import { concatenateIds } from './concatenate-ids.ts'
+import { protectedVariables, splitRendered } from './control-tokens.ts'
+import { SegmentCache, type SegmentCacheStats } from './segment-cache.ts'
+import { createSuffixTemplate } from './suffix-template.ts'
+import type { Tokenizer } from './tokenizer.ts'
+
+/**
+ * From messages to prompt ids.
+ *
+ *   messages, tools ─ template ─▶ text ─ split at the template's own control
+ *   tokens ─▶ segments ─ encode, cached ─▶ ids
+ *
+ * A control token that the template wrote is a hard split point, so a segment's
+ * ids don't depend on its neighbours, and an unchanged message costs a look-up.
+ * Text of messages is encoded by a tokenizer that knows no control token: a
+ * tool result can't forge a turn.
+ */
+export interface RenderRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+}
+
+export interface SuffixRequest extends RenderRequest {
+  /** Messages from the start on that sampled ids account for; the last of them is the inherited reply. */
+  readonly inheritedMessages: number
+  /** The stop id that the inherited reply ends in; null if it was cut. */
+  readonly stopTokenId: number | null
+}
+
+export interface RenderedPrompt {
+  readonly ids: TokenIds
+  /** The prompt's last characters: where a reply begins, and whether reasoning is open there. */
+  readonly tail: string
+  /** Occurrences of control tokens in message text that were encoded as plain text. */
+  readonly protectedTokens: number
+}
+
+export interface RenderedSuffix extends RenderedPrompt {
+  /** The template does not write the inherited stop id here: it is left out of the prompt. */
+  readonly dropsStopToken: boolean
+}
+
+export interface Renderer {
+  /** The ids of a whole prompt. Throws `trajectory_template`. Linear in its text. */
+  renderPrompt(request: RenderRequest): Promise<RenderedPrompt>
+  /**
+   * The ids that follow a sampled reply: what the template writes for the
+   * messages after it, and the generation prompt. Null where this template
+   * can't be continued at this place. Linear in the new messages.
+   */
+  renderSuffix(request: SuffixRequest): Promise<RenderedSuffix | null>
+  readonly cacheStats: SegmentCacheStats
+}
+
+export interface RendererOptions {
+  readonly tokenizer: Tokenizer
+  readonly chatTemplate: string
+  /** Ids that end an output. */
+  readonly stopTokenIds?: readonly number[]
+  /** Variables of the template beside messages and tools, for example `{ enable_thinking: false }`. */
+  readonly templateArguments?: Readonly<Record<string, unknown>>
+  /** `plain` (default): message text never yields a control token. `template`: as Python does. */
+  readonly controlTokensInContent?: 'plain' | 'template'
+  /** Bound of the cache of encoded segments. Default 256 MiB. */
+  readonly cacheBytes?: number
+}
+
+/** Compiles the template once. Throws `trajectory_template`. */
+export function createRenderer(options: RendererOptions): Renderer {
+  const { tokenizer, templateArguments = {}, controlTokensInContent = 'plain' } = options
+  const template = compileChatTemplate(options.chatTemplate)
+  const cache = new SegmentCache(options.cacheBytes ?? 256 * 1024 * 1024)
+  const isPlain = controlTokensInContent === 'plain'
+
+  function renderText(request: RenderRequest, addGenerationPrompt: boolean): { text: string; protectedTokens: number } {
+    const variables = {
+      ...templateArguments,
+      messages: request.messages,
+      tools: request.tools.length === 0 ? null : request.tools,
+      add_generation_prompt: addGenerationPrompt,
+    }
+    if (!isPlain) return { text: template.render(variables), protectedTokens: 0 }
+    const guarded = protectedVariables(variables, tokenizer.addedTokens)
+    return { text: template.render(guarded.variables), protectedTokens: guarded.count }
+  }
+
+  async function encode(text: string): Promise<TokenIds> {
+    const encodeText = isPlain ? tokenizer.encodePlain : tokenizer.encode
+    const segments = splitRendered(text, tokenizer.addedTokens)
+    const parts = segments.map((segment) =>
+      segment.kind === 'control'
+        ? Int32Array.of(segment.id)
+        : cache.get(segment.text, (part) => encodeText.call(tokenizer, part)),
+    )
+    return concatenateIds(await Promise.all(parts))
+  }
+
+  const suffixTemplate = createSuffixTemplate({
+    render: renderText,
+    addedTokens: tokenizer.addedTokens,
+    stopTokenIds: options.stopTokenIds ?? [],
+  })
+
+  return {
+    async renderPrompt(request) {
+      const { text, protectedTokens } = renderText(request, true)
+      return { ids: await encode(text), tail: text.slice(-tailCharacters), protectedTokens }
+    },
+    async renderSuffix(request) {
+      const suffix = suffixTemplate(request)
+      if (suffix === null) return null
+      return {
+        ids: await encode(suffix.text),
+        tail: suffix.text.slice(-tailCharacters),
+        protectedTokens: suffix.protectedTokens,
+        dropsStopToken: suffix.dropsStopToken,
+      }
+    },
+    get cacheStats() {
+      return cache.stats
+    },
+  }
+}
+
+const tailCharacters = 200

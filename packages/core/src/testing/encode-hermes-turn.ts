@@ -1,0 +1,37 @@
+import { unreachable } from '@agentrl/spec'
+import type { ScriptedToolCall, ScriptedTurn } from './scripted-turn.ts'
+
+/**
+ * The format of Hermes and Qwen3, in the layout that Qwen3's own template gives
+ * an answer in history.
+ */
+export function encodeHermesTurn(turn: ScriptedTurn): string {
+  const calls = (turn.calls ?? []).map((call) => `<tool_call>\n${encodeCall(call)}\n</tool_call>`)
+  const thinking = turn.reasoning === undefined ? '' : `<think>\n${turn.reasoning}\n</think>\n\n`
+  const parts = [turn.text ?? '', ...calls, turn.raw ?? ''].filter((part) => part !== '')
+  return `${thinking}${parts.join('\n')}<|im_end|>`
+}
+
+function encodeCall({ name, arguments: values, damage }: ScriptedToolCall): string {
+  const json = `{"name": ${JSON.stringify(name)}, "arguments": ${spaced(values)}}`
+  switch (damage) {
+    case undefined:
+      return json
+    case 'raw-newline':
+      return json.replaceAll('\\n', '\n')
+    case 'single-backslash':
+      return json.replace(/\\\\(?!["\\/bfnrtu])/g, '\\')
+    case 'bare-word':
+      return json.replace(/"((?:[^"\\]|\\.)*)"}}$/, '$1}}')
+    default:
+      return unreachable(damage)
+  }
+}
+
+/** JSON with a space after each comma and colon, as Python writes it and models learn it. */
+function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).map(([key, field]) => `${JSON.stringify(key)}: ${spaced(field)}`)
+  return `{${fields.join(', ')}}`
+}
