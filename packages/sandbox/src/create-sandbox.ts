@@ -2,13 +2,13 @@ import { type Clock, type Logger, SandboxError } from '@agentrl/spec'
 import { checkInteger } from './boot-options.ts'
 import { commandFiles } from './command-files.ts'
 import { execEvent, failedCommand, showCommand } from './exec-report.ts'
-import { prepareCommand, prepareLimits } from './prepare-command.ts'
+import { type PreparedCommand, prepareCommand, prepareLimits } from './prepare-command.ts'
 import { createRedactor, type Redact } from './redact.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { FileBackend, SandboxBackend, StartCommand } from './sandbox-backend.ts'
 import { normalizeSandboxPath } from './sandbox-path.ts'
 import type { Command, ExecOptions, ExecOutcome, FileOptions } from './sandbox-types.ts'
-import { superviseCommand } from './supervise-command.ts'
+import { type CommandLimits, superviseCommand } from './supervise-command.ts'
 import type { Trace, TraceEvent } from './trace.ts'
 
 export interface CreateSandboxOptions {
@@ -84,8 +84,7 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     const startedAt = clock.now()
     let outcome: ExecOutcome
     try {
-      const start = prepared.kind === 'argv' ? prepared.start : await writeScript(prepared.script, prepared.start)
-      outcome = await superviseCommand(await backend.start(start), limits)
+      outcome = limits.signal.aborted ? cancelledUnstarted(limits.signal) : await runPrepared(prepared, limits)
       if (outcome.kind === 'cancelled' && isLifetimeOver(outcome.reason)) throw outcome.reason
     } catch (error) {
       await trace.write({
@@ -102,6 +101,11 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
       throw failedCommand(shown, outcome, redact)
     }
     return outcome
+  }
+
+  async function runPrepared(prepared: PreparedCommand, limits: CommandLimits): Promise<ExecOutcome> {
+    const start = prepared.kind === 'argv' ? prepared.start : await writeScript(prepared.script, prepared.start)
+    return superviseCommand(await backend.start(start), limits)
   }
 
   function isLifetimeOver(reason: unknown): boolean {
@@ -201,6 +205,12 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     record: (event) => trace.write(redactEvent(event, createRedactor(backend.options.env))),
     [Symbol.asyncDispose]: () => endOnce(disposed),
   }
+}
+
+function cancelledUnstarted(signal: AbortSignal): ExecOutcome {
+  const raw = { stdout: new Uint8Array(0), stderr: new Uint8Array(0) }
+  const nothing = { stdout: '', stderr: '', raw, omittedBytes: { stdout: 0, stderr: 0 }, durationMs: 0 }
+  return { ...nothing, kind: 'cancelled', reason: signal.reason }
 }
 
 function redactEvent(event: TraceEvent, redact: Redact): TraceEvent {

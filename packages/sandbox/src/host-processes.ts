@@ -3,7 +3,7 @@ import type { ProcessGroup } from './process-group.ts'
 import { isProcessAlive } from './process-owner.ts'
 
 /** A process of this machine, as /proc shows it. */
-export interface HostProcess {
+interface HostProcess {
   readonly processId: number
   readonly parentId: number
   readonly groupId: number
@@ -12,13 +12,16 @@ export interface HostProcess {
   readonly name: string
 }
 
+/** Whether every process can be seen, with its environment; elsewhere only groups are known. */
+const hasProc = process.platform === 'linux'
+
 /** The processes of this machine. Empty where there is no /proc. */
-export function listHostProcesses(): readonly HostProcess[] {
+function listHostProcesses(): readonly HostProcess[] {
   return processIds().flatMap((processId) => readHostProcess(processId) ?? [])
 }
 
 /** The processes whose initial environment holds `entry` (`NAME=value`), as far as we may read it. */
-export function findProcessesByEnvironment(entry: string): readonly HostProcess[] {
+function findProcessesByEnvironment(entry: string): readonly HostProcess[] {
   const needle = `\0${entry}\0`
   return processIds().flatMap((processId) => {
     const environment = readProcFile(processId, 'environ')
@@ -52,7 +55,34 @@ export function hostProcessGroup(groupId: number): ProcessGroup {
   }
 }
 
-export function describeProcess(found: HostProcess): string {
+/**
+ * Every process of a sandbox that this host can tell: whatever carries the
+ * sandbox's mark (`AGENTRL_SANDBOX_ID`) in its environment, and the members of
+ * the process groups and sessions in `groups`.
+ */
+export function sandboxProcesses(id: string, groups: ReadonlySet<number> = new Set()): ProcessGroup {
+  const find = (): readonly HostProcess[] => {
+    const marked = findProcessesByEnvironment(`AGENTRL_SANDBOX_ID=${id}`)
+    const isMember = (found: HostProcess): boolean => groups.has(found.groupId) || groups.has(found.sessionId)
+    const members = groups.size === 0 ? [] : listHostProcesses().filter(isMember)
+    const byId = new Map([...marked, ...members].map((found) => [found.processId, found]))
+    return [...byId.values()].filter((found) => !found.isZombie && found.processId !== process.pid)
+  }
+  return {
+    name: `sandbox ${id}`,
+    async signal(signal) {
+      for (const groupId of groups) signalHostProcess(-groupId, signal)
+      for (const { processId } of find()) signalHostProcess(processId, signal)
+    },
+    async survivors() {
+      const found = find()
+      if (found.length > 0 || hasProc) return found.map(describeProcess)
+      return [...groups].filter((groupId) => isProcessAlive(-groupId)).map((groupId) => `process group ${groupId}`)
+    },
+  }
+}
+
+function describeProcess(found: HostProcess): string {
   return `process ${found.processId} (${found.name})`
 }
 

@@ -1,3 +1,4 @@
+export { type BubblewrapDriverOptions, createBubblewrapDriver } from './bubblewrap/bubblewrap-driver.ts'
 export { type ExecAndWaitOptions, execAndWait } from './exec-and-wait.ts'
 export { createLocalDriver, type LocalDriverOptions } from './local-driver.ts'
 export { type ProcessGroup, type TerminateOptions, terminateProcessGroup } from './process-group.ts'

@@ -1,20 +1,16 @@
-import { mkdir, stat, symlink } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { mkdir, symlink } from 'node:fs/promises'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
 import { execa } from 'execa'
 import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
 import { bootSandbox } from './boot-sandbox.ts'
-import {
-  describeProcess,
-  findProcessesByEnvironment,
-  type HostProcess,
-  hostProcessGroup,
-  listHostProcesses,
-  signalHostProcess,
-} from './host-processes.ts'
+import { createCommandFolder } from './command-folder.ts'
+import { hostProcessGroup, sandboxProcesses, signalHostProcess } from './host-processes.ts'
 import { localFiles } from './local-files.ts'
-import { type ProcessGroup, terminateProcessGroup } from './process-group.ts'
+import { terminateProcessGroup } from './process-group.ts'
 import { isProcessAlive } from './process-owner.ts'
 import type { SandboxDriver } from './sandbox.ts'
 import type { RunningCommand, SandboxBackend, StartCommand } from './sandbox-backend.ts'
@@ -98,7 +94,7 @@ export function createLocalDriver(options: LocalDriverOptions = {}): SandboxDriv
       }),
     list: () => listSandboxFolders(base, 'local'),
     async remove(record) {
-      await terminateProcessGroup(sandboxProcesses(record.id, new Set()))
+      await terminateProcessGroup(sandboxProcesses(record.id))
       await removeFolder(join(base, record.id))
     },
   }
@@ -111,6 +107,7 @@ function localBackend(
   onEnd: () => void,
 ): SandboxBackend {
   const groups = new Set<number>()
+  let commandCount = 0
   return {
     id: folder.id,
     driver: 'local',
@@ -121,7 +118,8 @@ function localBackend(
     files: localFiles(folder.root),
     extendLifetime: folder.extendLifetime,
     async start(command) {
-      const running = await startProcess(command)
+      commandCount += 1
+      const running = await startProcess(join(folder.folder, 'commands', `${commandCount}`), commandCount, command)
       groups.add(running.groupId)
       liveGroups.add(running.groupId)
       const forgetEmptyGroup = (): void => {
@@ -143,23 +141,41 @@ function localBackend(
   }
 }
 
-async function startProcess(command: StartCommand): Promise<RunningCommand & { groupId: number }> {
+async function startProcess(
+  folder: string,
+  number: number,
+  command: StartCommand,
+): Promise<RunningCommand & { groupId: number }> {
   checkUser(command.user)
-  const cwd = await stat(command.cwd).catch(() => undefined)
-  if (cwd === undefined || !cwd.isDirectory())
-    throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
-  // The shell turns a program that can't be run into exit code 126 or 127, as it is in every other driver.
-  const subprocess = execa('/bin/sh', ['-c', 'exec "$@"', 'sh', ...command.argv], {
-    detached: true,
-    extendEnv: false,
-    env: { ...command.env },
-    cwd: command.cwd,
-    ...(command.stdin instanceof Uint8Array ? { input: command.stdin } : { stdin: command.stdin ?? 'ignore' }),
-    encoding: 'buffer',
-    buffer: false,
-    reject: false,
-    cleanup: false,
-  })
+  const files = await createCommandFolder(folder, number, command)
+  try {
+    const subprocess = execa('/bin/sh', ['-c', becomeCommand, folder], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+      extendEnv: false,
+      env: { AGENTRL_SANDBOX_ID: command.env.AGENTRL_SANDBOX_ID ?? '', PATH: '/usr/bin:/bin' },
+      buffer: false,
+      reject: false,
+      cleanup: false,
+    })
+    const exitCode = exitCodeOf(subprocess)
+    const groupId = subprocess.pid
+    const said = await text(subprocess.stdout)
+    if (groupId === undefined) {
+      await exitCode
+      throw new SandboxError('sandbox_exec_failed', 'A process could not be started', { isRetryable: true })
+    }
+    if (!said.startsWith('started')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
+    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId), release() {} }
+  } finally {
+    await files.remove()
+  }
+}
+
+/** $0 is the command's folder; see `command-folder.ts`. Descriptor 3 closes when the command begins. */
+const becomeCommand = 'exec /bin/sh "$0/run.sh" 3>&1 <"$0/stdin" >"$0/stdout" 2>"$0/stderr"'
+
+function exitCodeOf(subprocess: Pick<ChildProcess, 'once'>): Promise<number> {
   const exitCode = new Promise<number>((resolve, reject) => {
     subprocess.once('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
     subprocess.once('error', (cause) =>
@@ -171,53 +187,9 @@ async function startProcess(command: StartCommand): Promise<RunningCommand & { g
       ),
     )
   })
-  const groupId = subprocess.pid
-  if (groupId === undefined) {
-    await exitCode
-    throw new SandboxError('sandbox_exec_failed', 'A process could not be started', { isRetryable: true })
-  }
-  return {
-    groupId,
-    stdout: subprocess.stdout,
-    stderr: subprocess.stderr,
-    exitCode,
-    group: hostProcessGroup(groupId),
-    release() {
-      for (const stream of [subprocess.stdout, subprocess.stderr]) {
-        if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
-      }
-    },
-  }
-}
-
-/** Every process of a sandbox: the members of its groups and sessions, and whatever carries its mark. */
-function sandboxProcesses(id: string, groups: ReadonlySet<number>): ProcessGroup {
-  const find = (): readonly HostProcess[] => {
-    const marked = findProcessesByEnvironment(`AGENTRL_SANDBOX_ID=${id}`)
-    const members =
-      groups.size === 0
-        ? []
-        : listHostProcesses().filter((found) => groups.has(found.groupId) || groups.has(found.sessionId))
-    const byId = new Map([...marked, ...members].map((found) => [found.processId, found]))
-    return [...byId.values()].filter((found) => !found.isZombie && found.processId !== process.pid)
-  }
-  return {
-    name: `sandbox ${id}`,
-    async signal(signal) {
-      for (const groupId of groups) signalHostProcess(-groupId, signal)
-      for (const found of find()) signalHostProcess(found.processId, signal)
-    },
-    async survivors() {
-      const found = find()
-      const hidden = found.length > 0 ? [] : [...groups].filter((groupId) => isGroupAlive(groupId))
-      return [...found.map(describeProcess), ...hidden.map((groupId) => `process group ${groupId}`)]
-    },
-  }
-}
-
-/** Where there is a /proc, `find` has seen everything, zombies included; elsewhere only the group tells. */
-function isGroupAlive(groupId: number): boolean {
-  return process.platform !== 'linux' && isProcessAlive(-groupId)
+  // It is awaited later, or not at all when the command was refused.
+  exitCode.catch(() => {})
+  return exitCode
 }
 
 function checkUser(user: string | undefined): void {
