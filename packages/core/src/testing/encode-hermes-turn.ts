@@ -18,9 +18,9 @@ function encodeCall({ name, arguments: values, damage }: ScriptedToolCall): stri
     case undefined:
       return json
     case 'raw-newline':
-      return json.replaceAll('\\n', '\n')
+      return json.replace(/\\./g, (escape) => (escape === '\\n' ? '\n' : escape))
     case 'single-backslash':
-      return json.replace(/\\\\(?!["\\/bfnrtu])/g, '\\')
+      return json.replace(/\\.(?!["\\/bfnrtu])/g, (escape) => (escape === '\\\\' ? '\\' : escape))
     case 'bare-word':
       return json.replace(/"((?:[^"\\]|\\.)*)"}}$/, '$1}}')
     default:
