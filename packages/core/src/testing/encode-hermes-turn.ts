@@ -18,9 +18,9 @@ function encodeCall({ name, arguments: values, damage }: ScriptedToolCall): stri
     case undefined:
       return json
     case 'raw-newline':
-      return json.replaceAll('\\n', '\n')
+      return json.replace(/\\./g, (pair) => (pair === '\\n' ? '\n' : pair))
     case 'single-backslash':
-      return json.replace(/\\\\(?!["\\/bfnrtu])/g, '\\')
+      return json.replace(/\\.(?!["\\/bfnrtu])/g, (pair) => (pair === '\\\\' ? '\\' : pair))
     case 'bare-word':
       return json.replace(/"((?:[^"\\]|\\.)*)"}}$/, '$1}}')
     default:

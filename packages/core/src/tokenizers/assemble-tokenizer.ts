@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type TokenIds, TrajectoryError } from '@agentrl/spec'
 import type { Tokenizer } from '../render/tokenizer.ts'
-import { readTokenizerJson } from './tokenizer-json.ts'
+import { readTokenizerJson, type TokenizerJson } from './tokenizer-json.ts'
 
 /** What turns text into ids and back; the rest of the contract is read from the `tokenizer.json`. */
 export interface TokenizerEngine {
@@ -27,7 +27,8 @@ export async function assembleTokenizer(options: {
   startEngine(hiddenFromPlain: readonly string[]): Promise<TokenizerEngine>
 }): Promise<Tokenizer> {
   const { json, where, startEngine } = options
-  const { tokens, ids, addedTokens, controlIds, hiddenFromPlain, modelType } = readTokenizerJson(json, where)
+  const vocabulary = readTokenizerJson(json, where)
+  const { tokens, ids, addedTokens, controlIds, hiddenFromPlain } = vocabulary
   const engine = await startEngine(hiddenFromPlain)
 
   const spelledOut = await Promise.all(addedTokens.map(({ content }) => engine.encodePlain(content)))
@@ -41,7 +42,7 @@ export async function assembleTokenizer(options: {
     )
   }
   return {
-    name: `${modelType}-${tokens.length}-${createHash('sha256').update(json).digest('hex').slice(0, 12)}`,
+    name: nameOf(vocabulary),
     vocabularySize: tokens.length,
     addedTokens,
     encode: engine.encode,
@@ -50,4 +51,10 @@ export async function assembleTokenizer(options: {
     tokenToId: (token) => ids.get(token) ?? null,
     idToToken: (id) => tokens[id] ?? null,
   }
+}
+
+/** Equal for files that differ only in their layout. */
+function nameOf({ modelType, tokens, addedTokens, textRules }: TokenizerJson): string {
+  const identity = JSON.stringify([tokens, addedTokens, textRules])
+  return `${modelType}-${tokens.length}-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`
 }

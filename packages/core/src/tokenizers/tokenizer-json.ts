@@ -25,6 +25,8 @@ export interface TokenizerJson {
   readonly controlIds: ReadonlySet<number>
   /** For example `BPE`. */
   readonly modelType: string
+  /** How text is changed and cut before the model sees it, as JSON: part of the vocabulary's identity. */
+  readonly textRules: string
 }
 
 /** A JSON object from outside, its values unchecked. */
@@ -85,6 +87,7 @@ export function readTokenizerJson(text: string, where: string): TokenizerJson {
       : [...listedTwice].filter((content) => content !== unknownToken && !merged.has(content)),
     controlIds: new Set(addedTokens.filter((token) => !isOrdinary(token)).map((token) => token.id)),
     modelType: typeof model.type === 'string' ? model.type : 'BPE',
+    textRules: JSON.stringify([root.normalizer ?? null, root.pre_tokenizer ?? null]),
   }
 }
 
