@@ -31,7 +31,9 @@ function section(title: string, body: string): string {
 function taskTable({ tasks }: RunReport): string {
   const rows = tasks.map((task) => {
     const solved = task.rewards.filter((reward) => reward === 1).length
-    const marks = task.rewards.map((reward) => (reward === null ? '–' : reward === 1 ? '✓' : reward === 0 ? '✗' : String(reward)))
+    const marks = task.rewards.map((reward) =>
+      reward === null ? '–' : reward === 1 ? '✓' : reward === 0 ? '✗' : String(reward),
+    )
     return [
       task.instanceId,
       marks.join(' '),
@@ -45,7 +47,9 @@ function taskTable({ tasks }: RunReport): string {
 
 function passLine({ passRates }: RunReport): string {
   const entries = Object.entries(passRates)
-  return entries.length === 0 ? 'nothing was graded' : entries.map(([name, rate]) => `${name} ${rate.toFixed(3)}`).join('   ')
+  return entries.length === 0
+    ? 'nothing was graded'
+    : entries.map(([name, rate]) => `${name} ${rate.toFixed(3)}`).join('   ')
 }
 
 function ledgerText({ ledger, samples, ledgerProblem }: RunReport): string {
@@ -61,7 +65,9 @@ function ledgerText({ ledger, samples, ledgerProblem }: RunReport): string {
 
 function countsTable({ counts }: RunReport): string {
   const entries = Object.entries(counts)
-  return entries.length === 0 ? 'nothing: no repair, drift, retry or ignored setting' : formatTable(['code', 'count'], entries)
+  return entries.length === 0
+    ? 'nothing: no repair, drift, retry or ignored setting'
+    : formatTable(['code', 'count'], entries)
 }
 
 function zeroGradientText({ zeroGradientGroups, tasks }: RunReport): string {

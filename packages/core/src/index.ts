@@ -1,5 +1,4 @@
 export type { AlignmentMode, Drift } from './alignment/classify-drift.ts'
-export { addCounts } from './counters.ts'
 export { addLedgers, emptyLedger, ledgerProblem, moveTrained, reconcile } from './alignment/ledger.ts'
 export type { LinearizeOptions } from './alignment/linearize.ts'
 export type { BranchRole, UntrainedReason } from './alignment/message-tree.ts'
@@ -10,3 +9,4 @@ export {
   type SampleBuilderOptions,
 } from './alignment/sample-builder.ts'
 export { type Inheritance, type RecordedTurn, Trajectory, type TrajectoryOptions } from './alignment/trajectory.ts'
+export { addCounts } from './counters.ts'

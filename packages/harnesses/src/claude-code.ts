@@ -1,5 +1,5 @@
-import { HarnessError } from '@agentrl/spec'
 import { execAndWait } from '@agentrl/sandbox'
+import { HarnessError } from '@agentrl/spec'
 import type { Harness, HarnessContext, HarnessResult } from './harness.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Logger } from '@agentrl/spec'
 import type { Sandbox } from '@agentrl/sandbox'
+import type { Logger } from '@agentrl/spec'
 
 /**
  * The contract of a harness: how one coding agent is run on a task. A harness

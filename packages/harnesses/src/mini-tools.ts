@@ -1,5 +1,5 @@
-import { excerpt } from '@agentrl/spec'
 import type { ExecOutcome, Sandbox } from '@agentrl/sandbox'
+import { excerpt } from '@agentrl/spec'
 import type OpenAI from 'openai'
 
 /** What the embedded agent can do: run a command. */

@@ -1,8 +1,8 @@
 import { HarnessError } from '@agentrl/spec'
 import OpenAI from 'openai'
 import type { Harness, HarnessContext, HarnessResult } from './harness.ts'
-import { runTool, miniTools } from './mini-tools.ts'
-import { streamReply, type MiniMessage } from './mini-reply.ts'
+import { type MiniMessage, streamReply } from './mini-reply.ts'
+import { miniTools, runTool } from './mini-tools.ts'
 
 /**
  * The embedded agent: a loop of ours around one bash tool, speaking Chat

@@ -65,7 +65,9 @@ function offPolicyReasons(settings: TrainingSettings): string[] {
     ['presence_penalty', settings.presencePenalty, 0],
     ['repetition_penalty', settings.repetitionPenalty, 1],
   ]
-  const reasons = neutral.flatMap(([name, value, off]) => (value === off ? [] : [`${name} is ${value}, neutral is ${off}`]))
+  const reasons = neutral.flatMap(([name, value, off]) =>
+    value === off ? [] : [`${name} is ${value}, neutral is ${off}`],
+  )
   if (settings.topK > 1) reasons.push(`top_k is ${settings.topK}, neutral is -1`)
   return reasons
 }

@@ -1,3 +1,8 @@
+import { emptyLedger, moveTrained } from '@agentrl/core'
+import type { Adapter, Session, SessionOptions } from '@agentrl/core/adapter'
+import type { PromptRow } from '@agentrl/harbor'
+import type { Harness, HarnessResult } from '@agentrl/harnesses'
+import type { EgressPolicy, Sandbox, SandboxDriver } from '@agentrl/sandbox'
 import {
   type Clock,
   type GroupId,
@@ -8,11 +13,6 @@ import {
   type Sample,
   TaskError,
 } from '@agentrl/spec'
-import { emptyLedger, moveTrained } from '@agentrl/core'
-import type { Adapter, Session, SessionOptions } from '@agentrl/core/adapter'
-import type { PromptRow } from '@agentrl/harbor'
-import type { Harness, HarnessResult } from '@agentrl/harnesses'
-import type { EgressPolicy, Sandbox, SandboxDriver } from '@agentrl/sandbox'
 import type { AttemptResult } from './attempt-result.ts'
 import { gradeAttempt } from './grade.ts'
 import { fillWorkspace, readPatch, recordBaseline, workdirOf } from './workspace.ts'

@@ -1,11 +1,11 @@
-import type { Clock, Logger } from '@agentrl/spec'
-import { groupId, rolloutId, silentLogger, systemClock, ValueError } from '@agentrl/spec'
 import type { Tokenizer } from '@agentrl/core/render'
 import type { PromptRow } from '@agentrl/harbor'
+import type { Clock, Logger } from '@agentrl/spec'
+import { groupId, rolloutId, silentLogger, systemClock, ValueError } from '@agentrl/spec'
 import PQueue from 'p-queue'
 import type { AttemptResult } from './attempt-result.ts'
-import { openRunFiles, type RunFiles } from './run-files.ts'
 import { type AttemptParts, type AttemptPlan, runAttempt } from './run-attempt.ts'
+import { openRunFiles, type RunFiles } from './run-files.ts'
 import { type RunReport, reportRun } from './run-report.ts'
 
 /**

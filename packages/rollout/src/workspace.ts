@@ -1,6 +1,6 @@
-import { TaskError } from '@agentrl/spec'
 import type { PromptRow } from '@agentrl/harbor'
 import type { Sandbox } from '@agentrl/sandbox'
+import { TaskError } from '@agentrl/spec'
 
 /**
  * The project folder of an attempt: filled as the task's Dockerfile says where

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { TaskError } from '@agentrl/spec'
 import { convertHarborDataset } from '@agentrl/harbor'
+import { TaskError } from '@agentrl/spec'
 import { Command } from 'commander'
 
 export function convertCommand(signal: AbortSignal): Command {

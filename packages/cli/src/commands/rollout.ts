@@ -23,7 +23,7 @@ interface RolloutFlags {
   readonly concurrency: number
   readonly tokenizer?: string
   readonly scripts?: string
-  readonly sandbox: string
+  readonly sandbox?: string
   readonly agentProgram?: string
   readonly agentTimeout: number
   readonly maxContext: number
@@ -48,7 +48,9 @@ interface RolloutFlags {
 
 export function rolloutCommand(signal: AbortSignal): Command {
   return new Command('rollout')
-    .description('Runs n attempts at each task and writes training samples in which every sampled token is accounted for.')
+    .description(
+      'Runs n attempts at each task and writes training samples in which every sampled token is accounted for.',
+    )
     .requiredOption('--tasks <dir>', 'a Harbor task, or a folder of them')
     .requiredOption('--engine <url>', 'an SGLang server, or "scripted" for the stand-in that plays --scripts')
     .requiredOption('--out <dir>', 'a new folder for samples.jsonl, attempts.jsonl, report.json, patches and traces')
@@ -57,13 +59,21 @@ export function rolloutCommand(signal: AbortSignal): Command {
     .option('--concurrency <count>', 'attempts at a time', integerOption(1), 4)
     .option('--tokenizer <dir>', "the model's folder: tokenizer.json, tokenizer_config.json, generation_config.json")
     .option('--scripts <file>', 'what the scripted engine plays')
-    .addOption(new Option('--sandbox <driver>', 'where attempts run').choices([...sandboxNames]).default('local'))
+    .addOption(
+      new Option('--sandbox <driver>', 'where attempts run: bubblewrap, but local for the scripted engine').choices([
+        ...sandboxNames,
+      ]),
+    )
     .option('--agent-program <path>', "the agent's program inside the sandbox; its name on PATH without it")
     .option('--agent-timeout <seconds>', "the agent's time for one attempt", secondsOption, 1_800_000)
     .option('--max-context <tokens>', 'prompt and reply together', integerOption(256), 32_768)
     .option('--max-generation <tokens>', 'one reply', integerOption(1), 8_192)
     .option('--turn-cap <count>', 'replies of one attempt', integerOption(1), 200)
-    .option('--tool-call-format <name>', 'how the model writes calls, as the --tool-call-parser of its engine', 'hermes')
+    .option(
+      '--tool-call-format <name>',
+      'how the model writes calls, as the --tool-call-parser of its engine',
+      'hermes',
+    )
     .option('--reasoning-format <name>', 'how it writes reasoning, as the --reasoning-parser', 'qwen3')
     .optionsGroup('Sampling (a training run refuses what is not the trained policy):')
     .option('--temperature <number>', 'over 0 for training', numberOption(0, 10), 1)
@@ -73,7 +83,11 @@ export function rolloutCommand(signal: AbortSignal): Command {
     .option('--frequency-penalty <number>', '0 is off', numberOption(-2, 2), 0)
     .option('--presence-penalty <number>', '0 is off', numberOption(-2, 2), 0)
     .option('--repetition-penalty <number>', '1 is off', numberOption(0, 2), 1)
-    .option('--seed <number>', 'one seed for every attempt (which makes them equal); the stand-in seeds its scripts with it', integerOption(0))
+    .option(
+      '--seed <number>',
+      'one seed for every attempt (which makes them equal); the stand-in seeds its scripts with it',
+      integerOption(0),
+    )
     .option('--allow-zero-gradient', 'run although no group can have a gradient', false)
     .option('--allow-off-policy', 'run although the sampled distribution is not the trained one', false)
     .optionsGroup('Report:')
@@ -94,7 +108,6 @@ async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> 
   const isScripted = flags.engine === 'scripted'
   guard(flags, isScripted)
   const harness = findHarness(flags.agent)
-  const driver = chooseSandbox(flags.sandbox)
   const rows = await loadTasks(flags.tasks, signal)
   const runDirectory = await newRunDirectory(flags.out)
   const model = await loadModel(flags.tokenizer, isScripted)
@@ -106,23 +119,28 @@ async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> 
   await using adapter = createAdapter({
     engine,
     tokenizer: model.tokenizer,
-    renderer: createRenderer({ tokenizer: model.tokenizer, chatTemplate: model.chatTemplate }),
+    renderer: createRenderer(model),
     stopTokenIds: model.stopTokenIds,
     toolCallFormat: flags.toolCallFormat,
     reasoningFormat: flags.reasoningFormat,
   })
+  const place = await chooseSandbox(
+    { name: flags.sandbox, isScripted, harness, agentProgram: flags.agentProgram, runDirectory },
+    adapter,
+  )
   const report = await runRollouts(
     {
       rows,
       attemptsPerTask: flags.n,
       concurrency: flags.concurrency,
-      runId: new Date().toISOString().replace(/[^0-9]/g, '').slice(0, 14),
+      runId: new Date()
+        .toISOString()
+        .replace(/[^0-9]/g, '')
+        .slice(0, 14),
       runDirectory,
       harness,
-      driver,
-      egress: { kind: 'open' },
+      ...place,
       adapter,
-      adapterUrl: await adapter.listenTcp(),
       engine,
       tokenizer: model.tokenizer,
       model: 'policy',

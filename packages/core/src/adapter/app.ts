@@ -107,7 +107,7 @@ async function streamTurn(context: Context, turn: StreamedTurn): Promise<Respons
       if ('comment' in protocol.streamPing) await stream.write(`: ${protocol.streamPing.comment}\n\n`)
       else await send(protocol.streamPing)
     }
-    let outcome = first
+    let outcome: Outcome = first
     while (outcome.kind === 'waiting') {
       await ping()
       outcome = await settledWithin(pending, options.pingIntervalMs)
@@ -148,7 +148,10 @@ function addControl(app: Hono, { sessions, isControlToken, maxBodyBytes, logger 
     const guarded = async (context: Context) => {
       try {
         if (!isControlToken(keyOf(context))) {
-          throw new WireError('wire_unauthorized', 'A control call needs the control token as x-api-key or bearer token')
+          throw new WireError(
+            'wire_unauthorized',
+            'A control call needs the control token as x-api-key or bearer token',
+          )
         }
         return context.json(await handle(context.req.method === 'GET' ? {} : await readJson(context)))
       } catch (error) {
@@ -229,4 +232,3 @@ function toWireError(error: unknown, logger: Logger): AgentRlError {
   logger.error('a request failed in a way that was not foreseen', { error: String(error) })
   return new AgentRlError('wire_internal', 'The adapter failed on this request; its log says why', { cause: error })
 }
-

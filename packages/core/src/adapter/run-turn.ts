@@ -1,25 +1,15 @@
-import {
-  type AssistantMessage,
-  type Clock,
-  type Engine,
-  EngineError,
-  type EngineReply,
-  type EngineRequest,
-  isAgentRlError,
-  type Logger,
-  type MessageToolCall,
-  type TokenIds,
-  type ToolDefinition,
-  type Turn,
-} from '@agentrl/spec'
+import type { Clock, Engine, EngineReply, Logger, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
 import { type ParsedOutput, parseModelOutput, type ReasoningFormat, type ToolCallFormat } from '@agentrl/tool-calls'
-import type { Renderer } from '../render/renderer.ts'
+import { concatenateIds } from '../render/concatenate-ids.ts'
+import type { RenderedPrompt, Renderer } from '../render/renderer.ts'
 import type { Tokenizer } from '../render/tokenizer.ts'
 import { replyBudget } from './overflow.ts'
 import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
 import { restoreCallOrder } from './restore-call-order.ts'
+import { sampleTurn } from './sample-turn.ts'
 import type { Session } from './session.ts'
 import { effectiveSampling } from './session-options.ts'
+import { toWireMessage } from './wire-message.ts'
 
 /**
  * One turn, from a client's request to a recorded reply:
@@ -56,7 +46,7 @@ export async function runTurn(
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
     for (const key of ignored) session.counters.add(`sampling_ignored.${key}`)
     for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
-    const sampled = await sample(
+    const sampled = await sampleTurn(
       {
         requestId: `${session.id}_t${turnNumber}`,
         routingKey: session.id,
@@ -67,9 +57,17 @@ export async function runTurn(
       },
       { parts, session, signal: AbortSignal.any([clientSignal, sessionSignal]) },
     )
-    const parsed = await parseOutput(sampled, prompt, request, parts)
+    const rawText = await decodeOutput(sampled, parts)
+    const parsed = parseModelOutput(rawText, {
+      format: parts.toolCallFormat,
+      reasoning: parts.reasoningFormat,
+      thinking: prompt.opensReasoning,
+      tools: prompt.tools,
+      finishReason: sampled.finishReason,
+    })
     countParsed(session, parsed)
-    const { message, finish } = toWireMessage(parsed, sampled.finishReason, request, parts.newId)
+    const { finishReason } = sampled
+    const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
     const turn: Turn = {
       promptIds: prompt.ids,
       outputIds: sampled.outputIds,
@@ -123,7 +121,9 @@ interface Prompt {
 async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
   const messages = restoreCallOrder(request.messages)
   const tools = allowedTools(session, request)
-  const rendered = await parts.renderer.renderPrompt({ messages, tools })
+  const head = JSON.stringify(tools)
+  const inherited = await inheritPrompt(session, { messages, tools, head }, parts)
+  const rendered = inherited ?? (await parts.renderer.renderPrompt({ messages, tools }))
   session.counters.add('control_token_in_content', rendered.protectedTokens)
   const maxNewTokens = replyBudget({
     promptTokens: rendered.ids.length,
@@ -131,14 +131,35 @@ async function buildPrompt(session: Session, request: ChatRequest, parts: TurnPa
     maxGenerationTokens: session.options.maxGenerationTokens,
     clientMaxTokens: request.maxTokens,
   })
-  return {
-    messages,
-    tools,
-    head: JSON.stringify(tools),
-    ids: rendered.ids,
-    opensReasoning: rendered.opensReasoning,
-    maxNewTokens,
+  return { messages, tools, head, ids: rendered.ids, opensReasoning: opensReasoning(rendered.tail), maxNewTokens }
+}
+
+/** Sampled ids as they are, then what the template writes for what is new. Null: nothing to inherit, or not here. */
+async function inheritPrompt(
+  session: Session,
+  { messages, tools, head }: Pick<Prompt, 'messages' | 'tools' | 'head'>,
+  parts: TurnParts,
+): Promise<RenderedPrompt | null> {
+  if (session.trajectory.alignment !== 'inherit') return null
+  const { turn, messageCount } = session.trajectory.findInheritance(messages, head)
+  if (turn === null) return null
+  const last = turn.outputIds.at(-1)
+  const stopTokenId = last !== undefined && parts.stopTokenIds.includes(last) ? last : null
+  const suffix = await parts.renderer.renderSuffix({ messages, tools, inheritedMessages: messageCount, stopTokenId })
+  if (suffix === null) {
+    session.counters.add('inherit_not_possible')
+    return null
   }
+  const kept = suffix.dropsStopToken ? turn.outputIds.slice(0, -1) : turn.outputIds
+  return { ...suffix, ids: concatenateIds([turn.promptIds, kept, suffix.ids]) }
+}
+
+/** Text in a prompt's end after which a reply begins inside its reasoning. */
+const reasoningOpeners = ['<think>', '[THINK]', '◁think▷', '<seed:think>']
+
+function opensReasoning(promptTail: string): boolean {
+  const end = promptTail.trimEnd()
+  return reasoningOpeners.some((opener) => end.endsWith(opener))
 }
 
 function allowedTools(session: Session, request: ChatRequest): readonly ToolDefinition[] {
@@ -149,92 +170,14 @@ function allowedTools(session: Session, request: ChatRequest): readonly ToolDefi
   return kept
 }
 
-/** Samples once. A call that failed is not a sample: it may be made again, under a new id, within the budget. */
-async function sample(
-  request: EngineRequest,
-  context: { readonly parts: TurnParts; readonly session: Session; readonly signal: AbortSignal },
-): Promise<EngineReply> {
-  const { parts, session, signal } = context
-  for (let attempt = 0; ; attempt += 1) {
-    const requestId = attempt === 0 ? request.requestId : `${request.requestId}_r${attempt}`
-    try {
-      const reply = await parts.engine.generate({ ...request, requestId }, { signal })
-      session.engineFailure = null
-      return reply
-    } catch (error) {
-      // A refused request sampled nothing; of any other failure we can't know.
-      const isKnownEmpty = isAgentRlError(error) && error.code === 'engine_rejected_request'
-      if (!isKnownEmpty) session.trajectory.recordLostCall()
-      const isRetryable = isAgentRlError(error) && error.isRetryable && !signal.aborted
-      if (!isRetryable || attempt >= parts.engineRetries) {
-        if (error instanceof EngineError) session.engineFailure = error
-        throw error
-      }
-      session.counters.add(`engine_retry.${error.code}`)
-      parts.logger.warn('engine call failed, trying again', { requestId, code: error.code, message: error.message })
-    }
-  }
-}
-
-async function parseOutput(
-  sampled: EngineReply,
-  prompt: Prompt,
-  request: ChatRequest,
-  parts: TurnParts,
-): Promise<ParsedOutput> {
-  const ids = sampled.outputIds
-  const last = ids.at(-1)
-  const endsInStop = sampled.finishReason === 'stop' && last !== undefined && parts.stopTokenIds.includes(last)
-  const text = await parts.tokenizer.decode(endsInStop ? ids.slice(0, -1) : ids)
-  return parseModelOutput(text, {
-    format: parts.toolCallFormat,
-    reasoning: parts.reasoningFormat,
-    thinking: prompt.opensReasoning,
-    tools: prompt.tools,
-    finishReason: sampled.finishReason === 'length' ? 'length' : 'stop',
-  })
+/** The text of the sampled ids, without the stop token. */
+async function decodeOutput({ outputIds, finishReason }: EngineReply, parts: TurnParts): Promise<string> {
+  const last = outputIds.at(-1)
+  const endsInStop = finishReason === 'stop' && last !== undefined && parts.stopTokenIds.includes(last)
+  return parts.tokenizer.decode(endsInStop ? outputIds.slice(0, -1) : outputIds)
 }
 
 function countParsed(session: Session, parsed: ParsedOutput): void {
   for (const call of parsed.calls) for (const code of call.repairs) session.counters.add(`tool_call_repaired.${code}`)
   for (const region of parsed.illFormed) session.counters.add(`tool_call_ill_formed.${region.code}`)
-}
-
-/**
- * The reply as the client gets it, which is also what it will send back: the
- * tree records this form. White space alone is no text; a reply whose only
- * content was ill-formed shows that as text, so that the client sees what the
- * model tried.
- */
-function toWireMessage(
-  parsed: ParsedOutput,
-  finishReason: EngineReply['finishReason'],
-  request: ChatRequest,
-  newId: () => string,
-): { message: AssistantMessage; finish: ChatReply['finish'] } {
-  const calls = parsed.calls.map(
-    (call): MessageToolCall => ({
-      id: `call_${newId()}`,
-      type: 'function',
-      function: { name: call.name, arguments: call.argumentsText },
-    }),
-  )
-  const cut = cutAtStopString(parsed.text, request.stopStrings)
-  const isStopString = cut !== parsed.text
-  const shown = cut.trim() !== '' || calls.length > 0 ? cut : parsed.illFormed.map((region) => region.text).join('\n')
-  const hasReasoning = request.wantsReasoning && parsed.reasoning.trim() !== ''
-  const message: AssistantMessage = {
-    role: 'assistant',
-    content: shown.trim() === '' ? null : shown,
-    ...(hasReasoning ? { reasoning_content: parsed.reasoning } : {}),
-    ...(calls.length === 0 || isStopString ? {} : { tool_calls: calls }),
-  }
-  if (finishReason === 'length') return { message, finish: 'length' }
-  if (isStopString) return { message, finish: 'stop_string' }
-  return { message, finish: calls.length > 0 ? 'tool_calls' : 'stop' }
-}
-
-function cutAtStopString(text: string, stopStrings: readonly string[]): string {
-  const cuts = stopStrings.map((stop) => text.indexOf(stop)).filter((index) => index >= 0)
-  return cuts.length === 0 ? text : text.slice(0, Math.min(...cuts))
 }

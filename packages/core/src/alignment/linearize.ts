@@ -36,7 +36,8 @@ export interface LinearizeOptions {
 interface TreeOptions extends LinearizeOptions {
   readonly alignment: AlignmentMode
   readonly forkThresholdTokens: number
-  readonly rewriteMergedTokens: number
+  /** Tokens in no turn, by bucket. */
+  readonly discarded: Readonly<Record<string, number>>
   readonly lostCalls: number
 }
 
@@ -58,7 +59,7 @@ export function linearizeTrees(
       account.add(packed, sample)
     }
   }
-  return { samples, ledger: account.close(options.rewriteMergedTokens, options.lostCalls) }
+  return { samples, ledger: account.close(options.discarded, options.lostCalls) }
 }
 
 /** A builder with the nodes that it holds, in order. */
@@ -118,10 +119,13 @@ class SpanAccount {
     }
   }
 
-  close(rewriteMergedTokens: number, lostCalls: number): Ledger {
-    this.#buckets.rewrite_merged += rewriteMergedTokens
+  close(discarded: TreeOptions['discarded'], lostCalls: number): Ledger {
+    for (const [bucket, tokens] of Object.entries(discarded)) {
+      this.#buckets[bucket as Bucket] += tokens
+      this.#sampledTokens += tokens
+    }
     return reconcile({
-      sampledTokens: this.#sampledTokens + rewriteMergedTokens,
+      sampledTokens: this.#sampledTokens,
       buckets: { ...this.#buckets },
       contextRepeatPositions: this.#contextRepeatPositions,
       lostCalls,

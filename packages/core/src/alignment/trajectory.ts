@@ -1,4 +1,5 @@
-import { type Ledger, type Message, type Sample, TrajectoryError, type Turn } from '@agentrl/spec'
+import { type Bucket, type Ledger, type Message, type Sample, TrajectoryError, type Turn } from '@agentrl/spec'
+import { Counters } from '../counters.ts'
 import type { AlignmentMode } from './classify-drift.ts'
 import { type LinearizeOptions, linearizeTrees } from './linearize.ts'
 import { type MessagesEqual, messagesEquivalent, messagesIdentical } from './message-equality.ts'
@@ -49,6 +50,9 @@ export interface RecordedTurn {
   readonly untrained?: UntrainedReason | null
 }
 
+/** Why sampled tokens never became part of a turn, or no longer are. */
+export type DiscardReason = Extract<Bucket, 'engine_aborted' | 'rewrite_merged' | 'stop_token_mismatch'>
+
 /** Where a request continues what was sampled before. */
 export interface Inheritance {
   /** The last sampled turn on the path of the request; null if there is none. */
@@ -58,18 +62,18 @@ export interface Inheritance {
 }
 
 export class Trajectory {
-  readonly #alignment: AlignmentMode
+  readonly alignment: AlignmentMode
   readonly #forkThresholdTokens: number
   readonly #isEqual: MessagesEqual
   readonly #roots = new Map<string, MessageNode>()
   #turnCount = 0
-  #rewriteMergedTokens = 0
   #lostCalls = 0
+  readonly #discarded = new Counters()
 
   constructor(options: TrajectoryOptions = {}) {
-    this.#alignment = options.alignment ?? 'inherit'
+    this.alignment = options.alignment ?? 'inherit'
     this.#forkThresholdTokens = options.forkThresholdTokens ?? defaultForkThresholdTokens
-    this.#isEqual = this.#alignment === 'inherit' ? messagesEquivalent : messagesIdentical
+    this.#isEqual = this.alignment === 'inherit' ? messagesEquivalent : messagesIdentical
   }
 
   /** Turns recorded so far. */
@@ -104,9 +108,9 @@ export class Trajectory {
     }
     const root = this.#rootOf(head)
     let { node, depth } = findDeepest(root, promptMessages, this.#isEqual)
-    const rewritten = this.#alignment === 'rerender' ? this.#rewriteTarget(node, promptMessages[depth]) : null
+    const rewritten = this.alignment === 'rerender' ? this.#rewriteTarget(node, promptMessages[depth]) : null
     if (rewritten !== null) {
-      this.#rewriteMergedTokens += rewritten.turn?.outputIds.length ?? 0
+      this.recordDiscarded('rewrite_merged', rewritten.turn?.outputIds.length ?? 0)
       rewritten.turn = null
       rewritten.message = promptMessages[depth] ?? null
       node = rewritten
@@ -123,6 +127,11 @@ export class Trajectory {
     this.#lostCalls += 1
   }
 
+  /** Counts sampled tokens that can't be part of any turn, under the bucket that says why. */
+  recordDiscarded(bucket: DiscardReason, tokens: number): void {
+    this.#discarded.add(bucket, tokens)
+  }
+
   /**
    * The samples of the session, and where each sampled token went. Every sample
    * carries the whole reward. Linear in the tokens of the turns' prompts; may be
@@ -131,10 +140,10 @@ export class Trajectory {
   linearize(options: LinearizeOptions): { samples: Sample[]; ledger: Ledger } {
     return linearizeTrees([...this.#roots.values()], {
       ...options,
-      alignment: this.#alignment,
+      alignment: this.alignment,
       forkThresholdTokens: this.#forkThresholdTokens,
-      rewriteMergedTokens: this.#rewriteMergedTokens,
       lostCalls: this.#lostCalls,
+      discarded: this.#discarded.toJSON(),
     })
   }
 

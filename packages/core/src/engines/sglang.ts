@@ -61,6 +61,13 @@ export async function connectSglang(options: SglangOptions, { signal }: EngineOp
   }
 }
 
+interface ExchangeOptions {
+  readonly body?: string
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 class SglangClient {
   readonly #url: string
   readonly #timeoutMs: number
@@ -81,7 +88,7 @@ class SglangClient {
   }
 
   async connect(signal: AbortSignal | undefined): Promise<SglangEngine> {
-    const info = readServerInfo(await this.#exchange('GET', '/get_model_info', undefined, probeTimeoutMs, signal))
+    const info = readServerInfo(await this.#exchange('GET', '/get_model_info', { timeoutMs: probeTimeoutMs, signal }))
     return {
       name: `${info.isStandIn ? 'scripted stand-in' : 'sglang'} at ${this.#url}`,
       isStandIn: info.isStandIn,
@@ -98,7 +105,13 @@ class SglangClient {
 
   async generate(engineRequest: EngineRequest, { signal }: EngineOptions = {}): Promise<EngineReply> {
     try {
-      const body = await this.#exchange('POST', '/generate', generateBody(engineRequest), this.#timeoutMs, signal)
+      const body = await this.#exchange('POST', '/generate', {
+        body: generateBody(engineRequest),
+        timeoutMs: this.#timeoutMs,
+        signal,
+        // Routers with a consistent hash send the turns of one key to one engine.
+        headers: engineRequest.routingKey === undefined ? {} : { 'x-smg-routing-key': engineRequest.routingKey },
+      })
       return toReply(readGenerateBody(body), this.#url)
     } catch (error) {
       // Whether it was cancelled, timed out or broke off: the engine must not go on sampling for nobody.
@@ -111,26 +124,25 @@ class SglangClient {
 
   async #abort(requestId: string): Promise<void> {
     try {
-      await this.#exchange('POST', '/abort_request', JSON.stringify({ rid: requestId }), abortTimeoutMs, undefined)
+      await this.#exchange('POST', '/abort_request', {
+        body: JSON.stringify({ rid: requestId }),
+        timeoutMs: abortTimeoutMs,
+        signal: undefined,
+      })
     } catch {
       // The first error is the one to report; an engine that is gone has nothing to abort.
     }
   }
 
-  async #exchange(
-    method: 'GET' | 'POST',
-    path: string,
-    body: string | undefined,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<JsonValue> {
+  async #exchange(method: 'GET' | 'POST', path: string, options: ExchangeOptions): Promise<JsonValue> {
+    const { body, timeoutMs, signal } = options
     signal?.throwIfAborted()
     const deadline = AbortSignal.timeout(timeoutMs)
     const url = `${this.#url}${path}`
     try {
       const response = await request(url, {
         method,
-        headers: this.#headers,
+        headers: { ...this.#headers, ...options.headers },
         dispatcher: this.#agent,
         signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
         ...(body === undefined ? {} : { body }),

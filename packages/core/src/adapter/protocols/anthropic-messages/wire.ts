@@ -46,10 +46,12 @@ const imageBlock = z
     type: z.literal('image'),
     source: z.object({ url: z.string().optional(), media_type: z.string().optional(), data: z.string().optional() }),
   })
-  .transform(({ source }): MessagesBlock => ({
-    type: 'image',
-    url: source.url ?? `data:${source.media_type ?? 'application/octet-stream'};base64,${source.data ?? ''}`,
-  }))
+  .transform(
+    ({ source }): MessagesBlock => ({
+      type: 'image',
+      url: source.url ?? `data:${source.media_type ?? 'application/octet-stream'};base64,${source.data ?? ''}`,
+    }),
+  )
 
 const thinkingBlock = z.object({ type: z.literal('thinking'), thinking: z.string() })
 
@@ -74,11 +76,13 @@ const toolResultBlock = z
     tool_use_id: z.string(),
     content: z.union([z.string().transform(asBlocks), z.array(z.union([textBlock, imageBlock, otherBlock]))]).nullish(),
   })
-  .transform((block): MessagesBlock => ({
-    type: 'tool_result',
-    toolUseId: block.tool_use_id,
-    blocks: block.content ?? [],
-  }))
+  .transform(
+    (block): MessagesBlock => ({
+      type: 'tool_result',
+      toolUseId: block.tool_use_id,
+      blocks: block.content ?? [],
+    }),
+  )
 
 const block = z.union([textBlock, toolUseBlock, toolResultBlock, thinkingBlock, imageBlock, otherBlock])
 
