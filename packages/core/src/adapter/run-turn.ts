@@ -1,5 +1,5 @@
 import type { Clock, Engine, EngineReply, Logger, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
-import { type ParsedOutput, parseModelOutput, type ReasoningFormat, type ToolCallFormat } from '@agentrl/tool-calls'
+import { type ParsedOutput, parseModelOutput, type ReasoningFormatName, type ToolCallFormatName } from '@agentrl/tool-calls'
 import { concatenateIds } from '../render/concatenate-ids.ts'
 import type { RenderedPrompt, Renderer } from '../render/renderer.ts'
 import type { Tokenizer } from '../render/tokenizer.ts'
@@ -26,8 +26,8 @@ export interface TurnParts {
   readonly tokenizer: Tokenizer
   readonly renderer: Renderer
   readonly stopTokenIds: readonly number[]
-  readonly toolCallFormat: ToolCallFormat
-  readonly reasoningFormat: ReasoningFormat
+  readonly toolCallFormat: ToolCallFormatName
+  readonly reasoningFormat: ReasoningFormatName
   /** Calls made again after a retryable failure. */
   readonly engineRetries: number
   readonly clock: Clock

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmod, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { type Engine, type Logger, silentLogger, systemClock, WireError } from '@agentrl/spec'
-import type { ReasoningFormat, ToolCallFormat } from '@agentrl/tool-calls'
+import type { ReasoningFormatName, ToolCallFormatName } from '@agentrl/tool-calls'
 import { createAdaptorServer } from '@hono/node-server'
 import type { TrajectoryOptions } from '../alignment/trajectory.ts'
 import type { Renderer } from '../render/renderer.ts'
@@ -21,8 +21,8 @@ export interface AdapterOptions {
   readonly renderer: Renderer
   /** Ids that end an output. At least one. */
   readonly stopTokenIds: readonly number[]
-  readonly toolCallFormat: ToolCallFormat
-  readonly reasoningFormat: ReasoningFormat
+  readonly toolCallFormat: ToolCallFormatName
+  readonly reasoningFormat: ReasoningFormatName
   /** Default: inherit. */
   readonly trajectory?: TrajectoryOptions
   /** What `/v1/models` lists. Default `agentrl`. */

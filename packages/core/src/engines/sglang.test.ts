@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { EngineRequest } from '@agentrl/spec'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { neutralSampling } from '../adapter/session-options.ts'
-import { smallTokenizer } from '../testing/small-tokenizer.ts'
 import { type ScriptedEngine, startScriptedEngine } from '../testing/scripted-engine.ts'
+import { smallTokenizer } from '../testing/small-tokenizer.ts'
 import { connectSglang, type SglangEngine } from './sglang.ts'
 
 const tokenizer = smallTokenizer()

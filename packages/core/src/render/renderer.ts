@@ -77,7 +77,7 @@ export function createRenderer(options: RendererOptions): Renderer {
   function renderText(request: RenderRequest, addGenerationPrompt: boolean): { text: string; protectedTokens: number } {
     const variables = {
       ...templateArguments,
-      messages: request.messages,
+      messages: request.messages.map(withText),
       tools: request.tools.length === 0 ? null : request.tools,
       add_generation_prompt: addGenerationPrompt,
     }
@@ -125,3 +125,8 @@ export function createRenderer(options: RendererOptions): Renderer {
 }
 
 const tailCharacters = 200
+
+/** Null content is no text. Templates disagree about null (some fail, some print "None"), engines render ''. */
+function withText(message: Message): Message {
+  return message.content === null ? { ...message, content: '' } : message
+}

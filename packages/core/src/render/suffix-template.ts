@@ -90,7 +90,7 @@ function standInConversation(reply: AssistantMessage, added: readonly Message[])
       ? { role: 'assistant', content: sentinel }
       : {
           role: 'assistant',
-          content: null,
+          content: '',
           tool_calls: [
             ...calls.slice(0, -1),
             { ...last, function: { name: last.function.name, arguments: JSON.stringify({ value: sentinel }) } },

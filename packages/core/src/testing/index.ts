@@ -19,6 +19,7 @@ export type {
 export { smallTokenizer } from './small-tokenizer.ts'
 export { type NonCanonicalSplit, splitNonCanonically } from './split-non-canonically.ts'
 export type { ToolAction } from './tool-dialect.ts'
+export { trainedPairsProblem } from './trained-pairs-problem.ts'
 export {
   createWeightedPlayer,
   type ScriptedPlay,
