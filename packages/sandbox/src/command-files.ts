@@ -26,7 +26,7 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start' | 'options'>)
 
   async function kindOf(path: string, user: string | undefined): Promise<'file' | 'folder' | 'other' | 'absent'> {
     const script =
-      'if [ -f "$1" ]; then exit 40; elif [ -d "$1" ]; then exit 41; elif [ -e "$1" ] || [ -h "$1" ]; then exit 42; else exit 43; fi'
+      'if [ -f "$1" ]; then exit 40; elif [ -d "$1" ]; then exit 41; elif [ -e "$1" ]; then exit 42; else exit 43; fi'
     const { exitCode } = await finish(await run(script, [path], asUser(user)), 0)
     if (exitCode === 40) return 'file'
     if (exitCode === 41) return 'folder'
@@ -36,7 +36,8 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start' | 'options'>)
   async function requireFile(path: string, user: string | undefined): Promise<void> {
     const kind = await kindOf(path, user)
     if (kind === 'absent') throw new SandboxError('sandbox_file_not_found', `There is no file ${path} in the sandbox`)
-    if (kind !== 'file') throw invalidOption(`${path} is not a file but a ${kind}`)
+    if (kind !== 'file')
+      throw invalidOption(`${path} is not a file but ${kind === 'folder' ? 'a folder' : 'something else'}`)
   }
 
   return {

@@ -84,7 +84,7 @@ export function createLocalDriver(options: LocalDriverOptions = {}): SandboxDriv
   return {
     name: 'local',
     capabilities,
-    boot: (bootOptions) =>
+    boot: async (bootOptions) =>
       bootSandbox({
         driver: 'local',
         resolved: resolveBootOptions(bootOptions, { name: 'local', capabilities, inheritEnv: ['PATH'] }),

@@ -49,8 +49,7 @@ export function localFiles(root: string): FileBackend {
       return readFile(found.real)
     },
     async exists(path) {
-      const real = await resolveInside(path)
-      return isThere(real)
+      return isThere(await resolveInside(path))
     },
     async upload(hostPath, path) {
       const real = await resolveInside(path)

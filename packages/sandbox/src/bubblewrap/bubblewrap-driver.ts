@@ -96,7 +96,7 @@ export function createBubblewrapDriver(options: BubblewrapDriverOptions = {}): S
   return {
     name: 'bubblewrap',
     capabilities,
-    boot: (bootOptions) =>
+    boot: async (bootOptions) =>
       bootSandbox({
         driver: 'bubblewrap',
         resolved: resolveBootOptions(bootOptions, { name: 'bubblewrap', capabilities }),

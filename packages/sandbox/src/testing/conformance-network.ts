@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { SandboxDriver } from '../sandbox.ts'
+import type { EgressPolicy } from '../sandbox-types.ts'
+import {
+  type ConformanceCase,
+  type ConformanceSetup,
+  ending,
+  labels,
+  plainCase,
+  withHostFolder,
+} from './conformance-case.ts'
+
+const needs =
+  (kind: EgressPolicy['kind']) =>
+  ({ driver }: ConformanceSetup): string | undefined =>
+    driver.capabilities.egress.includes(kind) ? undefined : `the driver does not enforce the egress policy "${kind}"`
+
+/** Prints the body at URL $1, with whichever client the sandbox has. */
+const fetchScript = `url=$1; rest=\${url#http://}; address=\${rest%%/*}
+if command -v curl > /dev/null; then exec curl -sS -m 5 "$url"; fi
+if command -v wget > /dev/null; then exec wget -q -T 5 -O - "$url"; fi
+exec bash -c 'exec 3<>"/dev/tcp/$1/$2" && printf "GET / HTTP/1.0\\r\\n\\r\\n" >&3 && sed "1,/^.$/d" <&3' bash "\${address%:*}" "\${address##*:}"`
+
+async function withServer<T>(listen: (server: Server) => void, work: (server: Server) => Promise<T>): Promise<T> {
+  const server = createServer((request, response) => response.end(`pong ${request.url}`))
+  listen(server)
+  await once(server, 'listening')
+  try {
+    return await work(server)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+async function fetchInside(
+  driver: SandboxDriver,
+  setup: ConformanceSetup,
+  egress: EgressPolicy,
+  urls: readonly string[],
+): Promise<string[]> {
+  const sandbox = await driver.boot({ ...setup.boot, labels, egress })
+  try {
+    const outcomes = await Promise.all(
+      urls.map((url) => sandbox.exec(['/bin/sh', '-c', fetchScript, 'sh', url], { timeoutMs: 20_000 })),
+    )
+    return outcomes.map((outcome) => (ending(outcome) === 'exited 0' ? outcome.stdout : 'unreachable'))
+  } finally {
+    await sandbox[Symbol.asyncDispose]()
+  }
+}
+
+/** A server on the host's loopback, and its URL. */
+function withHostPort<T>(work: (url: string) => Promise<T>): Promise<T> {
+  return withServer(
+    (server) => server.listen(0, '127.0.0.1'),
+    (server) => work(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`),
+  )
+}
+
+/** What can be reached, policy by policy. */
+export const networkCases: readonly ConformanceCase[] = [
+  plainCase(
+    'with the egress policy "none" the loopback of the host is not reached',
+    (setup) =>
+      withHostPort(async (url) => {
+        assert.deepEqual(await fetchInside(setup.driver, setup, { kind: 'none' }, [url]), ['unreachable'])
+      }),
+    needs('none'),
+  ),
+  plainCase(
+    'with the egress policy "adapter" the adapter is reached on the own loopback, and nothing else',
+    (setup) =>
+      withHostPort((url) =>
+        withHostFolder((folder) => {
+          const socketPath = join(folder, 'adapter.sock')
+          return withServer(
+            (server) => server.listen(socketPath),
+            async () => {
+              const egress: EgressPolicy = { kind: 'adapter', adapter: { socketPath, port: 8_123 } }
+              const found = await fetchInside(setup.driver, setup, egress, ['http://127.0.0.1:8123/x', url])
+              assert.deepEqual(found, ['pong /x', 'unreachable'])
+            },
+          )
+        }),
+      ),
+    needs('adapter'),
+  ),
+]
