@@ -136,7 +136,8 @@ async function attempt(
   }
   progress.patch = await readPatch(sandbox, workdir, signal)
   if (progress.patch === '') session.counters.add('empty_patch')
-  return gradeAttempt(sandbox, row, signal)
+  // Awaited here: the sandbox must outlive its grading.
+  return await gradeAttempt(sandbox, row, signal)
 }
 
 async function boot(

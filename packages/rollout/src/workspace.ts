@@ -1,5 +1,6 @@
 import type { PromptRow } from '@agentrl/harbor'
 import type { Sandbox } from '@agentrl/sandbox'
+import { join } from 'node:path'
 import { TaskError } from '@agentrl/spec'
 
 /**
@@ -27,7 +28,10 @@ export async function fillWorkspace(sandbox: Sandbox, row: PromptRow, signal?: A
           'commands. Use a driver with images',
       )
     }
-    for (const { source, target } of harbor.replay.copies) await sandbox.upload(source, target, options)
+    const context = join(harbor.task_dir, 'environment')
+    for (const { source, target } of harbor.replay.copies) {
+      await sandbox.upload(join(context, source), target, options)
+    }
   }
   if (harbor.upload_dir !== null) await sandbox.upload(harbor.upload_dir, workdirOf(row), options)
 }

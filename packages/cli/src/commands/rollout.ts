@@ -5,6 +5,7 @@ import { createRenderer } from '@agentrl/core/render'
 import { findHarness, harnesses } from '@agentrl/harnesses'
 import { type AttemptResult, guardTraining, runRollouts } from '@agentrl/rollout'
 import { ConfigError } from '@agentrl/spec'
+import { type ReasoningFormatName, reasoningFormats, type ToolCallFormatName, toolCallFormats } from '@agentrl/tool-calls'
 import { Command, Option } from 'commander'
 import { chooseSandbox, sandboxNames } from '../choose-sandbox.ts'
 import { loadEngine } from '../load-engine.ts'
@@ -29,8 +30,8 @@ interface RolloutFlags {
   readonly maxContext: number
   readonly maxGeneration: number
   readonly turnCap: number
-  readonly toolCallFormat: string
-  readonly reasoningFormat: string
+  readonly toolCallFormat: ToolCallFormatName
+  readonly reasoningFormat: ReasoningFormatName
   readonly temperature: number
   readonly topP: number
   readonly topK: number
