@@ -31,6 +31,18 @@ test.each([
   expect(encodeHermesTurn(turn)).toBe(`${text}<|im_end|>`)
 })
 
+test.each([
+  [
+    'call',
+    { text: 'x', calls: [{ name: 'a', arguments: { b: 'c' } }] },
+    'x\n<tool_call>\n{"name": "a", "arguments": {"b": "c',
+  ],
+  ['text', { reasoning: 'r', text: 'x' }, '<think>\nr\n</think>\n\nx'],
+  ['reasoning', { reasoning: 'r' }, '<think>\nr'],
+])('a turn that never ends leaves its %s open', (_, turn, text) => {
+  expect(encodeHermesTurn({ ...turn, finish: 'length' })).toBe(`${text}<|im_end|>`)
+})
+
 describe('a call that is spoilt', () => {
   const write = (command: string, damage: 'raw-newline' | 'single-backslash' | 'bare-word'): string =>
     encodeHermesTurn({ calls: [{ name: 'bash', arguments: { command }, damage }] }).split('\n</tool_call>')[0] ?? ''

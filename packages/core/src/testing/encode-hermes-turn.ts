@@ -3,13 +3,16 @@ import type { ScriptedToolCall, ScriptedTurn } from './scripted-turn.ts'
 
 /**
  * The format of Hermes and Qwen3, in the layout that Qwen3's own template gives
- * an answer in history.
+ * an answer in history. In a turn that never ends, what comes last stays open:
+ * the text of its last call, its text, or its reasoning.
  */
 export function encodeHermesTurn(turn: ScriptedTurn): string {
   const calls = (turn.calls ?? []).map((call) => `<tool_call>\n${encodeCall(call)}\n</tool_call>`)
-  const thinking = turn.reasoning === undefined ? '' : `<think>\n${turn.reasoning}\n</think>\n\n`
   const parts = [turn.text ?? '', ...calls, turn.raw ?? ''].filter((part) => part !== '')
-  return `${thinking}${parts.join('\n')}<|im_end|>`
+  const thinking = turn.reasoning === undefined ? '' : `<think>\n${turn.reasoning}\n</think>\n\n`
+  const whole = `${thinking}${parts.join('\n')}`
+  const written = turn.finish === 'length' ? whole.replace(/"?\}*\n<\/tool_call>$|\n<\/think>\n\n$/, '') : whole
+  return `${written}<|im_end|>`
 }
 
 function encodeCall({ name, arguments: values, damage }: ScriptedToolCall): string {
