@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, SandboxError, type SandboxId, sandboxId } from '@agentrl/spec'
 import type { ResolvedBootOptions } from './boot-options.ts'
@@ -47,7 +47,11 @@ export async function createSandboxFolder(
   return { id, folder, root: join(folder, 'root'), extendLifetime: writeRecord, remove: () => removeFolder(folder) }
 }
 
-/** The records of all sandboxes below `base`. A folder whose record can't be read is listed with empty labels. */
+/**
+ * The records of all sandboxes below `base`. A folder without a record, whose
+ * maker died between two system calls, counts as owned by nobody and is due
+ * for removal when it is a minute old.
+ */
 export async function listSandboxFolders(base: string, driver: string): Promise<readonly SandboxRecord[]> {
   const names = await readdir(base).catch(() => [])
   const records = await Promise.all(
@@ -57,13 +61,17 @@ export async function listSandboxFolders(base: string, driver: string): Promise<
 }
 
 async function readRecord(base: string, name: string, driver: string): Promise<SandboxRecord | undefined> {
+  const folder = join(base, name)
   try {
-    const raw: unknown = JSON.parse(await readFile(join(base, name, 'sandbox.json'), 'utf8'))
+    const raw: unknown = JSON.parse(await readFile(join(folder, 'sandbox.json'), 'utf8'))
     if (isRecord(raw) && raw.id === name && raw.driver === driver) return raw
   } catch {
-    // A folder whose maker died between two system calls has no record yet; it was given no process either.
+    // No record, or half of one.
   }
-  return undefined
+  const found = await stat(folder).catch(() => undefined)
+  if (found === undefined) return undefined
+  const labels = { owner: 'unknown', run: 'unknown', attempt: 'unknown' }
+  return { id: sandboxId(name), driver, labels, createdAt: found.mtimeMs, endsAt: found.mtimeMs }
 }
 
 function isRecord(raw: unknown): raw is SandboxRecord {
