@@ -70,12 +70,16 @@ export function rolloutCommand(signal: AbortSignal): Command {
     .option('--max-context <tokens>', 'prompt and reply together', integerOption(256), 32_768)
     .option('--max-generation <tokens>', 'one reply', integerOption(1), 8_192)
     .option('--turn-cap <count>', 'replies of one attempt', integerOption(1), 200)
-    .option(
-      '--tool-call-format <name>',
-      'how the model writes calls, as the --tool-call-parser of its engine',
-      'hermes',
+    .addOption(
+      new Option('--tool-call-format <name>', "how the model writes calls, as its engine's --tool-call-parser")
+        .choices([...toolCallFormats])
+        .default('hermes'),
     )
-    .option('--reasoning-format <name>', 'how it writes reasoning, as the --reasoning-parser', 'qwen3')
+    .addOption(
+      new Option('--reasoning-format <name>', "how it writes reasoning, as its engine's --reasoning-parser")
+        .choices([...reasoningFormats])
+        .default('qwen3'),
+    )
     .optionsGroup('Sampling (a training run refuses what is not the trained policy):')
     .option('--temperature <number>', 'over 0 for training', numberOption(0, 10), 1)
     .option('--top-p <number>', '1 is off', numberOption(0, 1), 1)
