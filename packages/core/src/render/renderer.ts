@@ -1,9 +1,10 @@
 import type { Message, TokenIds, ToolDefinition } from '@agentrl/spec'
-import { compileChatTemplate } from './chat-template.ts'
+import { compileChatTemplate, type RenderedText } from './chat-template.ts'
 import { concatenateIds } from './concatenate-ids.ts'
-import { protectedVariables, splitRendered } from './control-tokens.ts'
+import { createRenderedTextSplitter } from './control-tokens.ts'
 import { SegmentCache, type SegmentCacheStats } from './segment-cache.ts'
 import { createSuffixTemplate } from './suffix-template.ts'
+import { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 /**
@@ -69,54 +70,48 @@ export interface RendererOptions {
 
 /** Compiles the template once. Throws `trajectory_template`. */
 export function createRenderer(options: RendererOptions): Renderer {
-  const { tokenizer, templateArguments = {}, controlTokensInContent = 'plain' } = options
+  const { tokenizer, controlTokensInContent = 'plain' } = options
   const template = compileChatTemplate(options.chatTemplate)
+  const split = createRenderedTextSplitter(tokenizer.addedTokens)
   const cache = new SegmentCache(options.cacheBytes ?? 256 * 1024 * 1024)
-  const isPlain = controlTokensInContent === 'plain'
+  const isMarked = controlTokensInContent === 'plain'
+  const templateArguments = Object.entries(options.templateArguments ?? {}).map(
+    ([name, value]) => [name, toTemplateValue(value)] as const,
+  )
 
-  function renderText(request: RenderRequest, addGenerationPrompt: boolean): { text: string; protectedTokens: number } {
-    const variables = {
-      ...templateArguments,
-      messages: request.messages.map(withText),
-      tools: request.tools.length === 0 ? null : request.tools,
-      add_generation_prompt: addGenerationPrompt,
-    }
-    if (!isPlain) return { text: template.render(variables), protectedTokens: 0 }
-    const guarded = protectedVariables(variables, tokenizer.addedTokens)
-    return { text: template.render(guarded.variables), protectedTokens: guarded.count }
+  function renderText({ messages, tools }: RenderRequest): RenderedText {
+    return template.renderTraced({
+      ...Object.fromEntries(templateArguments),
+      messages: templateMessages(messages.map(withText), { isMarked }).messages,
+      tools: tools.length === 0 ? null : templateTools(tools, { isMarked }),
+      add_generation_prompt: true,
+    })
   }
 
-  async function encode(text: string): Promise<TokenIds> {
-    const encodeText = isPlain ? tokenizer.encodePlain : tokenizer.encode
-    const segments = splitRendered(text, tokenizer.addedTokens)
+  const encodeText = isMarked
+    ? (text: string) => tokenizer.encodePlain(text)
+    : (text: string) => tokenizer.encode(text)
+
+  async function encode(rendered: RenderedText): Promise<RenderedPrompt> {
+    const { segments, protectedOccurrences } = split(rendered)
     const parts = segments.map((segment) =>
-      segment.kind === 'control'
-        ? Int32Array.of(segment.id)
-        : cache.get(segment.text, (part) => encodeText.call(tokenizer, part)),
+      segment.kind === 'control' ? Int32Array.of(segment.id) : cache.get(segment.text, encodeText),
     )
-    return concatenateIds(await Promise.all(parts))
+    return {
+      ids: concatenateIds(await Promise.all(parts)),
+      tail: rendered.text.slice(-tailCharacters),
+      protectedTokens: protectedOccurrences,
+    }
   }
 
-  const suffixTemplate = createSuffixTemplate({
-    render: renderText,
-    addedTokens: tokenizer.addedTokens,
-    stopTokenIds: options.stopTokenIds ?? [],
-  })
+  const suffixTemplate = createSuffixTemplate({ render: renderText, split, stopTokenIds: options.stopTokenIds ?? [] })
 
   return {
-    async renderPrompt(request) {
-      const { text, protectedTokens } = renderText(request, true)
-      return { ids: await encode(text), tail: text.slice(-tailCharacters), protectedTokens }
-    },
+    renderPrompt: async (request) => encode(renderText(request)),
     async renderSuffix(request) {
       const suffix = suffixTemplate(request)
       if (suffix === null) return null
-      return {
-        ids: await encode(suffix.text),
-        tail: suffix.text.slice(-tailCharacters),
-        protectedTokens: suffix.protectedTokens,
-        dropsStopToken: suffix.dropsStopToken,
-      }
+      return { ...(await encode(suffix.rendered)), dropsStopToken: suffix.dropsStopToken }
     },
     get cacheStats() {
       return cache.stats

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message, ToolDefinition } from '@agentrl/spec'
-import { type RenderedSegment, splitRendered } from './control-tokens.ts'
+import type { RenderedText } from './chat-template.ts'
+import type { RenderedTextSplitter } from './control-tokens.ts'
 import type { RenderRequest, SuffixRequest } from './renderer.ts'
-import type { AddedToken } from './tokenizer.ts'
 
 /**
  * What a template writes after a sampled reply, without rendering the reply or
@@ -23,17 +23,14 @@ import type { AddedToken } from './tokenizer.ts'
  * continues right behind the text. Nothing here knows a marker by name.
  */
 export interface Suffix {
-  readonly text: string
-  readonly protectedTokens: number
+  readonly rendered: RenderedText
   readonly dropsStopToken: boolean
 }
 
 export interface SuffixTemplateParts {
-  readonly render: (
-    request: RenderRequest,
-    addGenerationPrompt: boolean,
-  ) => { readonly text: string; readonly protectedTokens: number }
-  readonly addedTokens: readonly AddedToken[]
+  /** Renders with the generation prompt. */
+  readonly render: (request: RenderRequest) => RenderedText
+  readonly split: RenderedTextSplitter
   readonly stopTokenIds: readonly number[]
 }
 
@@ -43,17 +40,21 @@ const sentinel = 'AgentRLSentinelValue'
 const nextSentinel = 'AgentRLSentinelNext'
 
 export function createSuffixTemplate(parts: SuffixTemplateParts): (request: SuffixRequest) => Suffix | null {
-  const junctions = new Map<string, string | null>()
+  const junctions = new Map<string, RenderedText | null>()
 
-  /** The text between the end of a reply and the content of the next message. Depends on their kinds alone. */
-  function junctionText(reply: AssistantMessage, next: Message, tools: readonly ToolDefinition[]): string | null {
+  /** What is written between the end of a reply and the content of the next message: it depends on their kinds alone. */
+  function junctionBefore(
+    next: Message,
+    reply: AssistantMessage,
+    tools: readonly ToolDefinition[],
+  ): RenderedText | null {
     const key = `${(reply.tool_calls ?? []).length > 0} ${next.role} ${tools.length > 0}`
     const known = junctions.get(key)
     if (known !== undefined) return known
     const probe = { ...next, content: nextSentinel } as Message
-    const tail = textAfterSentinel(parts, standInConversation(reply, [probe]), tools)
+    const tail = renderedAfterSentinel(parts, standInConversation(reply, [probe]), tools)
     const end = tail?.text.indexOf(nextSentinel) ?? -1
-    const junction = tail === null || end < 0 ? null : tail.text.slice(0, end)
+    const junction = tail === null || end < 0 ? null : sliceRendered(tail, 0, end)
     junctions.set(key, junction)
     return junction
   }
@@ -62,20 +63,18 @@ export function createSuffixTemplate(parts: SuffixTemplateParts): (request: Suff
     const reply = request.messages[request.inheritedMessages - 1]
     if (reply?.role !== 'assistant') return null
     const added = request.messages.slice(request.inheritedMessages)
-    const tail = textAfterSentinel(parts, standInConversation(reply, added), request.tools)
+    const tail = renderedAfterSentinel(parts, standInConversation(reply, added), request.tools)
     if (tail === null) return null
-    const next = added[0]
-    const junction = next === undefined ? tail.text : junctionText(reply, next, request.tools)
-    if (junction === null || !tail.text.startsWith(junction)) return null
-    const hasCalls = (reply.tool_calls ?? []).length > 0
-    const stop = findStop(splitRendered(junction, parts.addedTokens), parts.stopTokenIds)
+    const [next] = added
+    const junction = next === undefined ? tail : junctionBefore(next, reply, request.tools)
+    if (junction === null || !tail.text.startsWith(junction.text)) return null
+    const stop = findStop(junction, parts)
     // Behind the arguments of a call stand its closing marks: without a stop token we can't tell where they end.
-    if (stop === null && hasCalls) return null
+    if (stop === null && (reply.tool_calls ?? []).length > 0) return null
     const isSampledStop = stop !== null && stop.id === request.stopTokenId
     const start = stop === null ? 0 : isSampledStop ? stop.charEnd : stop.charStart
     return {
-      text: tail.text.slice(start),
-      protectedTokens: tail.protectedTokens,
+      rendered: sliceRendered(tail, start, tail.text.length),
       dropsStopToken: request.stopTokenId !== null && !isSampledStop,
     }
   }
@@ -104,25 +103,35 @@ const standInTools: readonly ToolDefinition[] = [
   { type: 'function', function: { name: 'tool', description: 'tool', parameters: { type: 'object', properties: {} } } },
 ]
 
-function textAfterSentinel(
+function renderedAfterSentinel(
   parts: SuffixTemplateParts,
   messages: readonly Message[],
   tools: readonly ToolDefinition[],
-): { text: string; protectedTokens: number } | null {
-  const rendered = parts.render({ messages, tools: tools.length === 0 ? [] : standInTools }, true)
+): RenderedText | null {
+  const rendered = parts.render({ messages, tools: tools.length === 0 ? [] : standInTools })
   const start = rendered.text.indexOf(sentinel)
-  if (start < 0) return null
-  return { text: rendered.text.slice(start + sentinel.length), protectedTokens: rendered.protectedTokens }
+  return start < 0 ? null : sliceRendered(rendered, start + sentinel.length, rendered.text.length)
+}
+
+/** A part of a rendered text, with the origin of its characters. */
+function sliceRendered({ text, valueSpans }: RenderedText, charStart: number, charEnd: number): RenderedText {
+  const spans: number[] = []
+  for (let index = 0; index < valueSpans.length; index += 2) {
+    const start = Math.max(valueSpans[index] ?? 0, charStart)
+    const end = Math.min(valueSpans[index + 1] ?? 0, charEnd)
+    if (end > start) spans.push(start - charStart, end - charStart)
+  }
+  return { text: text.slice(charStart, charEnd), valueSpans: spans }
 }
 
 /** The first stop token that the template itself wrote. */
 function findStop(
-  segments: readonly RenderedSegment[],
-  stopTokenIds: readonly number[],
+  junction: RenderedText,
+  { split, stopTokenIds }: SuffixTemplateParts,
 ): { readonly id: number; readonly charStart: number; readonly charEnd: number } | null {
   let charStart = 0
-  for (const segment of segments) {
-    const charEnd = charStart + segment.sourceLength
+  for (const segment of split(junction).segments) {
+    const charEnd = charStart + segment.text.length
     if (segment.kind === 'control' && stopTokenIds.includes(segment.id)) return { id: segment.id, charStart, charEnd }
     charStart = charEnd
   }
