@@ -1,6 +1,6 @@
+import { join } from 'node:path'
 import type { PromptRow } from '@agentrl/harbor'
 import type { Sandbox } from '@agentrl/sandbox'
-import { join } from 'node:path'
 import { TaskError } from '@agentrl/spec'
 
 /**

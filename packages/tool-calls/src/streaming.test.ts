@@ -25,7 +25,8 @@ function joinTexts(events: readonly ParseEvent[]): ParseEvent[] {
   const joined: ParseEvent[] = []
   for (const event of events) {
     const last = joined[joined.length - 1]
-    if (event.kind === 'text' && last?.kind === 'text') joined[joined.length - 1] = { kind: 'text', text: last.text + event.text }
+    if (event.kind === 'text' && last?.kind === 'text')
+      joined[joined.length - 1] = { kind: 'text', text: last.text + event.text }
     else if (event.kind === 'reasoning' && last?.kind === 'reasoning') {
       joined[joined.length - 1] = { kind: 'reasoning', text: last.text + event.text }
     } else joined.push(event)

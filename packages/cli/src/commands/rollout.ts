@@ -5,7 +5,12 @@ import { createRenderer } from '@agentrl/core/render'
 import { findHarness, harnesses } from '@agentrl/harnesses'
 import { type AttemptResult, guardTraining, runRollouts } from '@agentrl/rollout'
 import { ConfigError } from '@agentrl/spec'
-import { type ReasoningFormatName, reasoningFormats, type ToolCallFormatName, toolCallFormats } from '@agentrl/tool-calls'
+import {
+  type ReasoningFormatName,
+  reasoningFormats,
+  type ToolCallFormatName,
+  toolCallFormats,
+} from '@agentrl/tool-calls'
 import { Command, Option } from 'commander'
 import { chooseSandbox, sandboxNames } from '../choose-sandbox.ts'
 import { loadEngine } from '../load-engine.ts'

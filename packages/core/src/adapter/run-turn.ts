@@ -1,5 +1,10 @@
 import type { Clock, Engine, EngineReply, Logger, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
-import { type ParsedOutput, parseModelOutput, type ReasoningFormatName, type ToolCallFormatName } from '@agentrl/tool-calls'
+import {
+  type ParsedOutput,
+  parseModelOutput,
+  type ReasoningFormatName,
+  type ToolCallFormatName,
+} from '@agentrl/tool-calls'
 import { concatenateIds } from '../render/concatenate-ids.ts'
 import type { RenderedPrompt, Renderer } from '../render/renderer.ts'
 import type { Tokenizer } from '../render/tokenizer.ts'

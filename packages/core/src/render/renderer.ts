@@ -88,9 +88,7 @@ export function createRenderer(options: RendererOptions): Renderer {
     })
   }
 
-  const encodeText = isMarked
-    ? (text: string) => tokenizer.encodePlain(text)
-    : (text: string) => tokenizer.encode(text)
+  const encodeText = isMarked ? (text: string) => tokenizer.encodePlain(text) : (text: string) => tokenizer.encode(text)
 
   async function encode(rendered: RenderedText): Promise<RenderedPrompt> {
     const { segments, protectedOccurrences } = split(rendered)
