@@ -78,9 +78,10 @@ export async function runAttempt(plan: AttemptPlan, parts: AttemptParts, signal?
   const { samples, ledger } = settle(plan, session, { reward, isAborted: abort !== null })
   const counts = session.counters.toJSON()
   await parts.adapter.sessions.drop(session.id)
+  const { row, ...place } = plan
   return {
-    ...plan,
-    instanceId: plan.row.metadata.instance_id,
+    ...place,
+    instanceId: row.metadata.instance_id,
     abortReason: abort?.reason ?? null,
     reward,
     samples,
