@@ -13,6 +13,7 @@ import {
 } from '@agentrl/tool-calls'
 import { Command, Option } from 'commander'
 import { chooseSandbox, sandboxNames } from '../choose-sandbox.ts'
+import type { CommandContext } from '../command-context.ts'
 import { loadEngine } from '../load-engine.ts'
 import { loadModel } from '../load-model.ts'
 import { loadTasks } from '../load-tasks.ts'
@@ -52,7 +53,7 @@ interface RolloutFlags {
   readonly json: boolean
 }
 
-export function rolloutCommand(signal: AbortSignal): Command {
+export function rolloutCommand(context: CommandContext): Command {
   return new Command('rollout')
     .description(
       'Runs n attempts at each task and writes training samples in which every sampled token is accounted for.',
@@ -111,14 +112,16 @@ Example:
   agentrl rollout --tasks ./tasks --agent claude_code --engine http://127.0.0.1:30000 \\
     --tokenizer ./Qwen3-Coder --tool-call-format qwen3_coder --n 8 --out runs/first`,
     )
-    .action((flags: RolloutFlags) => rollout(flags, signal))
+    .action((flags: RolloutFlags) => rollout(flags, context))
 }
 
-async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> {
+async function rollout(flags: RolloutFlags, context: CommandContext): Promise<void> {
+  const { output, signal } = context
+  const progress = (line: string): void => output.err(`${line}\n`)
   const isScripted = flags.engine === 'scripted'
   guard(flags, isScripted)
   const harness = findHarness(flags.agent)
-  const rows = await loadTasks(flags.tasks, signal)
+  const rows = await loadTasks(flags.tasks, context)
   const runDirectory = await newRunDirectory(flags.out)
   const model = await loadModel(flags.tokenizer, isScripted)
   await using engine = await loadEngine(
@@ -168,9 +171,9 @@ async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> 
     signal,
   )
   const text = formatReport(report, { dataParallel: flags.dp, maxTokensPerGpu: flags.maxTokensPerGpu })
-  process.stdout.write(`${flags.json ? JSON.stringify(report, null, 2) : text}\n`)
+  output.out(`${flags.json ? JSON.stringify(report, null, 2) : text}\n`)
   const isUseless = report.tasks.every((task) => task.rewards.every((reward) => reward === null))
-  if (isUseless || report.ledgerProblem !== null) process.exitCode = 3
+  if (isUseless || report.ledgerProblem !== null) context.setExitCode(3)
 }
 
 function guard(flags: RolloutFlags, isScripted: boolean): void {
@@ -218,8 +221,4 @@ function describeAttempt(result: AttemptResult): string {
   const verdict = result.abortReason === null ? `reward ${result.reward}` : `aborted (${result.abortReason})`
   const note = result.message === null ? '' : `: ${plain(result.message)}`
   return `${result.instanceId} attempt ${result.attemptIndex + 1}: ${verdict}, ${result.turns} turns, ${result.samples.length} samples, ${seconds} s${note}`
-}
-
-function progress(line: string): void {
-  process.stderr.write(`${line}\n`)
 }
