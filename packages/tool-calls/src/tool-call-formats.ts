@@ -1,6 +1,11 @@
 import { ValueError } from '@agentrl/spec'
 import type { Dialect } from './dialect.ts'
+import { deepseekV32 } from './dialects/deepseek-v32.ts'
+import { glm45, glm47 } from './dialects/glm.ts'
 import { hermes } from './dialects/hermes.ts'
+import { minimaxM2 } from './dialects/minimax-m2.ts'
+import { qwen3Coder } from './dialects/qwen3-coder.ts'
+import { step3 } from './dialects/step3.ts'
 import type { ReasoningFormatName } from './reasoning-formats.ts'
 
 /** What is known of a wire format. */
@@ -10,17 +15,41 @@ export interface ToolCallFormat {
   readonly reasoning: ReasoningFormatName
 }
 
-type CanonicalName = 'hermes'
+type CanonicalName = 'hermes' | 'qwen3_coder' | 'glm45' | 'glm47' | 'deepseek_v32' | 'minimax_m2' | 'step3'
 
-type Alias = 'qwen' | 'qwen25'
+type Alias =
+  | 'qwen'
+  | 'qwen25'
+  | 'qwen3_xml'
+  | 'mimo'
+  | 'step3p5'
+  | 'glm'
+  | 'deepseekv32'
+  | 'deepseek_v4'
+  | 'deepseekv4'
+  | 'minimax-m2'
 
 const formats: Readonly<Record<CanonicalName, ToolCallFormat>> = {
   hermes: { dialect: hermes, reasoning: 'qwen3' },
+  qwen3_coder: { dialect: qwen3Coder, reasoning: 'qwen3' },
+  glm45: { dialect: glm45, reasoning: 'glm45' },
+  glm47: { dialect: glm47, reasoning: 'glm45' },
+  deepseek_v32: { dialect: deepseekV32, reasoning: 'deepseek-r1' },
+  minimax_m2: { dialect: minimaxM2, reasoning: 'minimax' },
+  step3: { dialect: step3, reasoning: 'qwen3' },
 }
 
 const aliases: Readonly<Record<Alias, CanonicalName>> = {
   qwen: 'hermes',
   qwen25: 'hermes',
+  qwen3_xml: 'qwen3_coder',
+  mimo: 'qwen3_coder',
+  step3p5: 'qwen3_coder',
+  glm: 'glm45',
+  deepseekv32: 'deepseek_v32',
+  deepseek_v4: 'deepseek_v32',
+  deepseekv4: 'deepseek_v32',
+  'minimax-m2': 'minimax_m2',
 }
 
 /** A name of a wire format, as SGLang's or vLLM's `--tool-call-parser` spells it. */
