@@ -121,6 +121,9 @@ export function finishArguments(
   undeclared: readonly string[] = [],
 ): ArgumentsReading {
   const check = checkSchema(draft.value, tool.parameters)
+  if (draft.repairs.includes('missing_bracket') && !isFullyDeclared(draft.value, tool, check.errors)) {
+    return illFormed('mismatched_bracket', draft.text)
+  }
   const pointers = undeclared.map((name) => `/${pointerPart(name)}`)
   return {
     kind: 'arguments',
@@ -130,6 +133,11 @@ export function finishArguments(
     schemaErrors: [...new Set([...check.errors, ...pointers])],
     warnings: check.isComplete ? warnings : [...warnings, 'schema_unchecked'],
   }
+}
+
+/** Where a bracket was missing may be another place than where it was put: only arguments that fit tell. */
+function isFullyDeclared(value: JsonObject, tool: DeclaredTool, errors: readonly string[]): boolean {
+  return errors.length === 0 && Object.keys(value).every((name) => hasParameter(tool, name))
 }
 
 interface Census {

@@ -1,4 +1,4 @@
-import type { Dialect, EncodableCall } from '../dialect.ts'
+import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { needMore } from '../source.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { hermes } from './hermes.ts'
@@ -83,10 +83,10 @@ function glm(separator: string): Dialect {
   return {
     openers: [opener],
     endTokens,
-    mayFollowOpener: () => true,
+    judgeOpener: () => 'open',
     read: (source, sink) => readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(tagged, source, sink)),
     bare: null,
-    encode: (calls) => calls.map((call) => encodeCall(call, separator)).join('\n'),
+    encode: encodeBehindText((calls) => calls.map((call) => encodeCall(call, separator)).join('\n')),
   }
 }
 

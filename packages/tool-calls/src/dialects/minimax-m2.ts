@@ -1,4 +1,4 @@
-import type { Dialect, EncodableCall } from '../dialect.ts'
+import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { attributeName } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
@@ -41,10 +41,10 @@ const tagged: TaggedDialect = {
 export const minimaxM2: Dialect = {
   openers: [opener, '<invoke name='],
   endTokens: ['[e~[', ']~b]'],
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),
   bare: null,
-  encode: (calls) => `${opener}\n${calls.map(encodeCall).join('')}${closer}`,
+  encode: encodeBehindText((calls) => `${opener}\n${calls.map(encodeCall).join('')}${closer}`),
 }
 
 function encodeCall({ name, argumentsText }: EncodableCall): string {

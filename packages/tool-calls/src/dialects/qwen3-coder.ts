@@ -1,4 +1,4 @@
-import type { Dialect, EncodableCall } from '../dialect.ts'
+import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { hermes } from './hermes.ts'
 import { readJsonInstead } from './json-instead.ts'
@@ -45,11 +45,13 @@ const tagged: TaggedDialect = {
 export const qwen3Coder: Dialect = {
   openers: [opener, '<function='],
   endTokens: hermes.endTokens,
-  mayFollowOpener: (marker, code) =>
-    marker !== opener || code === 60 || code === 92 || hermes.mayFollowOpener(opener, code),
+  judgeOpener: (marker, window, index) => {
+    const next = window.charAt(index)
+    return marker !== opener || next === '<' || next === '\\' ? 'open' : hermes.judgeOpener(opener, window, index)
+  },
   read: (source, sink) => readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(tagged, source, sink)),
   bare: null,
-  encode: (calls) => calls.map(encodeCall).join('\n'),
+  encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),
 }
 
 function encodeCall({ name, argumentsText }: EncodableCall): string {

@@ -1,4 +1,4 @@
-import type { Dialect, EncodableCall } from '../dialect.ts'
+import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { attributeName } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
@@ -43,10 +43,10 @@ const tagged: TaggedDialect = {
 export const step3: Dialect = {
   openers: [opener, callPrefix, '<steptml:invoke'],
   endTokens: ['<|im_end|>', '<｜end▁of▁sentence｜>'],
-  mayFollowOpener: () => true,
+  judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),
   bare: null,
-  encode: (calls) => `${opener}${calls.map(encodeCall).join('')}${closer}`,
+  encode: encodeBehindText((calls) => `${opener}${calls.map(encodeCall).join('')}${closer}`),
 }
 
 function encodeCall({ name, argumentsText }: EncodableCall): string {
