@@ -7,6 +7,7 @@ import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from
 import { execa } from 'execa'
 import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
 import { bootSandbox } from './boot-sandbox.ts'
+import { plainEnvironment, sandboxMarks } from './command-environment.ts'
 import { createCommandFolder } from './command-folder.ts'
 import { hostProcessGroup, sandboxProcesses, signalHostProcess } from './host-processes.ts'
 import { localFiles } from './local-files.ts'
@@ -114,6 +115,10 @@ function localBackend(
     capabilities,
     options,
     home,
+    env: {
+      ...plainEnvironment({ home: join(folder.root, home), tmp: join(folder.root, 'tmp') }),
+      ...sandboxMarks(folder.id, folder.root),
+    },
     commandPath: (path) => (path === '/' ? folder.root : join(folder.root, path)),
     files: localFiles(folder.root),
     extendLifetime: folder.extendLifetime,

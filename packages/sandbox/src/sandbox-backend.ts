@@ -13,6 +13,8 @@ export interface SandboxBackend {
   readonly capabilities: SandboxCapabilities
   readonly options: ResolvedBootOptions
   readonly home: string
+  /** What every command finds in its environment, below what the caller sets. */
+  readonly env: Readonly<Record<string, string>>
   /** The path that commands use for a normal absolute path. */
   commandPath(path: string): string
   /** Starts a command in a process group of its own. Rejects with a `SandboxError`. */

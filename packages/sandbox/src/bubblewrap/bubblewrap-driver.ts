@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
 import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
+import { plainEnvironment, sandboxMarks } from '../command-environment.ts'
 import { createCommandFolder } from '../command-folder.ts'
 import { sandboxProcesses } from '../host-processes.ts'
 import { terminateProcessGroup } from '../process-group.ts'
+import { relayScript } from '../relay-script.ts'
 import type { SandboxDriver } from '../sandbox.ts'
 import type { RunningCommand, SandboxBackend, StartCommand } from '../sandbox-backend.ts'
 import { createSandboxFolder, listSandboxFolders, removeFolder, type SandboxFolder } from '../sandbox-folder.ts'
@@ -14,7 +16,6 @@ import type { SandboxCapabilities } from '../sandbox-types.ts'
 import { socketsPath } from './bubblewrap-arguments.ts'
 import { initScript } from './init-script.ts'
 import { fillPrivateRoot, home } from './private-root.ts'
-import { relayScript } from './relay-script.ts'
 import { type Bubblewrap, startBubblewrap } from './start-bubblewrap.ts'
 
 /**
@@ -135,6 +136,7 @@ function bubblewrapBackend(
     capabilities,
     options,
     home,
+    env: { ...plainEnvironment({ home, tmp: '/tmp' }), ...sandboxMarks(folder.id, '') },
     commandPath: (path) => path,
     extendLifetime: folder.extendLifetime,
     start(command) {

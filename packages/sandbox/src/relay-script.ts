@@ -7,7 +7,7 @@
  *     node relay.cjs /run/agentrl-sockets/adapter 8000     says "listening" on stdout
  */
 export const relayScript: string = `const { connect, createServer } = require('node:net')
-const [socketPath, port] = process.argv.slice(2)
+const [socketPath, port] = process.argv.slice(-2)
 const server = createServer({ allowHalfOpen: true }, (inner) => {
   const outer = connect({ path: socketPath, allowHalfOpen: true })
   for (const [from, to] of [[inner, outer], [outer, inner]]) {
