@@ -87,7 +87,7 @@ async function compile(folder, files, { version, compiler, typeRoots }) {
 const executableMarks = ['7f454c46', 'cffaedfe', 'cefaedfe', 'feedfacf', 'cafebabe']
 
 /** Files below a folder that are, or would build, machine code. */
-function findNativeFiles(folder) {
+export function findNativeFiles(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
@@ -102,7 +102,7 @@ function findNativeFiles(folder) {
 }
 
 /** TypeScript examples of a README that import nothing but `@agentrl/core`. */
-function examplesOf(readme) {
+export function examplesOf(readme) {
   if (!existsSync(readme)) return []
   return [...readFileSync(readme, 'utf8').matchAll(/^```ts\n([\s\S]*?)^```/gm)]
     .map((match) => match[1])

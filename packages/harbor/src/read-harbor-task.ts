@@ -47,7 +47,7 @@ async function readConfig(directory: string): Promise<HarborConfig> {
   const text = await readRequiredText(path, 'a Harbor task has a task.toml beside its instruction.md')
   let raw: unknown
   try {
-    raw = parse(text.replace(/^\uFEFF/, ''), { integersAsBigInt: 'asNeeded' })
+    raw = parse(text, { integersAsBigInt: 'asNeeded' })
   } catch (error) {
     const [problem = ''] = (error instanceof Error ? error.message : '').split('\n')
     const place = error instanceof Error && 'line' in error ? `:${error.line}` : ''
