@@ -14,6 +14,7 @@ import { restoreCallOrder } from './restore-call-order.ts'
 import { sampleTurn } from './sample-turn.ts'
 import type { Session } from './session.ts'
 import { effectiveSampling } from './session-options.ts'
+import type { TurnParts } from './turn-parts.ts'
 import { toWireMessage } from './wire-message.ts'
 
 /**
@@ -26,20 +27,6 @@ import { toWireMessage } from './wire-message.ts'
  * What is recorded for training is the engine's ids and log-probabilities; what
  * the client reads is decoded from them, and repaired where a call needs it.
  */
-export interface TurnParts {
-  readonly engine: Engine
-  readonly tokenizer: Tokenizer
-  readonly renderer: Renderer
-  readonly stopTokenIds: readonly number[]
-  readonly toolCallFormat: ToolCallFormatName
-  readonly reasoningFormat: ReasoningFormatName
-  /** Calls made again after a retryable failure. */
-  readonly engineRetries: number
-  readonly clock: Clock
-  readonly newId: () => string
-  readonly logger: Logger
-}
-
 export async function runTurn(
   session: Session,
   request: ChatRequest,

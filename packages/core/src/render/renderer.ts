@@ -2,6 +2,7 @@ import type { Message, TokenIds, ToolDefinition } from '@agentrl/spec'
 import { compileChatTemplate, type RenderedText } from './chat-template.ts'
 import { concatenateIds } from './concatenate-ids.ts'
 import { createRenderedTextSplitter } from './control-tokens.ts'
+import type { RenderRequest, SuffixRequest } from './render-request.ts'
 import { SegmentCache, type SegmentCacheStats } from './segment-cache.ts'
 import { createSuffixTemplate } from './suffix-template.ts'
 import { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
@@ -18,18 +19,6 @@ import type { Tokenizer } from './tokenizer.ts'
  * Text of messages is encoded by a tokenizer that knows no control token: a
  * tool result can't forge a turn.
  */
-export interface RenderRequest {
-  readonly messages: readonly Message[]
-  readonly tools: readonly ToolDefinition[]
-}
-
-export interface SuffixRequest extends RenderRequest {
-  /** Messages from the start on that sampled ids account for; the last of them is the inherited reply. */
-  readonly inheritedMessages: number
-  /** The stop id that the inherited reply ends in; null if it was cut. */
-  readonly stopTokenId: number | null
-}
-
 export interface RenderedPrompt {
   readonly ids: TokenIds
   /** The prompt's last characters: where a reply begins, and whether reasoning is open there. */

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message, ToolDefinition } from '@agentrl/spec'
 import type { RenderedText } from './chat-template.ts'
 import type { RenderedTextSplitter } from './control-tokens.ts'
-import type { RenderRequest, SuffixRequest } from './renderer.ts'
+import type { RenderRequest, SuffixRequest } from './render-request.ts'
 
 /**
  * What a template writes after a sampled reply, without rendering the reply or
