@@ -1,13 +1,7 @@
-import type { Clock, Engine, EngineReply, Logger, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
-import {
-  type ParsedOutput,
-  parseModelOutput,
-  type ReasoningFormatName,
-  type ToolCallFormatName,
-} from '@agentrl/tool-calls'
+import type { EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import { type ParsedOutput, parseModelOutput } from '@agentrl/tool-calls'
 import { concatenateIds } from '../render/concatenate-ids.ts'
-import type { RenderedPrompt, Renderer } from '../render/renderer.ts'
-import type { Tokenizer } from '../render/tokenizer.ts'
+import type { RenderedPrompt } from '../render/renderer.ts'
 import { replyBudget } from './overflow.ts'
 import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
 import { restoreCallOrder } from './restore-call-order.ts'

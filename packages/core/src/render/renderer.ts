@@ -1,4 +1,4 @@
-import type { Message, TokenIds, ToolDefinition } from '@agentrl/spec'
+import type { Message, TokenIds } from '@agentrl/spec'
 import { compileChatTemplate, type RenderedText } from './chat-template.ts'
 import { concatenateIds } from './concatenate-ids.ts'
 import { createRenderedTextSplitter } from './control-tokens.ts'
