@@ -65,7 +65,9 @@ describe('every strategy', () => {
 
   test('a result is repeatable', () => {
     const weights = Array.from({ length: 60 }, (_, sample) => 1 + ((sample * 7919) % 1009))
-    expect(packBalanced(weights, 23, { seed: 4, effort: 50 })).toEqual(packBalanced(weights, 23, { seed: 4, effort: 50 }))
+    expect(packBalanced(weights, 23, { seed: 4, effort: 50 })).toEqual(
+      packBalanced(weights, 23, { seed: 4, effort: 50 }),
+    )
   })
 })
 
