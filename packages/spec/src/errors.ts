@@ -57,6 +57,7 @@ export const errorCodes = {
     wire_turn_cap: 'The session has used all its turns',
     wire_context_overflow: 'The prompt does not fit into the context window',
     wire_not_found: 'There is no such endpoint',
+    wire_internal: 'A server of ours failed on a request in a way that was not foreseen',
     wire_unsupported: 'The request needs a feature that is not supported',
   },
   trajectory: {

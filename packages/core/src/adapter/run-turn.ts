@@ -1,0 +1,188 @@
+import type { Clock, Engine, EngineReply, Logger, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import {
+  type ParsedOutput,
+  parseModelOutput,
+  type ReasoningFormatName,
+  type ToolCallFormatName,
+} from '@agentrl/tool-calls'
+import { concatenateIds } from '../render/concatenate-ids.ts'
+import type { RenderedPrompt, Renderer } from '../render/renderer.ts'
+import type { Tokenizer } from '../render/tokenizer.ts'
+import { replyBudget } from './overflow.ts'
+import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
+import { restoreCallOrder } from './restore-call-order.ts'
+import { sampleTurn } from './sample-turn.ts'
+import type { Session } from './session.ts'
+import { effectiveSampling } from './session-options.ts'
+import { toWireMessage } from './wire-message.ts'
+
+/**
+ * One turn, from a client's request to a recorded reply:
+ *
+ *   messages ─ render ─▶ prompt ids ─ engine ─▶ sampled ids ─ decode ─▶ text
+ *       ▲                     └──────── Turn (exact) ────┘               │
+ *       └─── tree ◀── record ◀──── reply as the client gets it ◀─ parse ─┘
+ *
+ * What is recorded for training is the engine's ids and log-probabilities; what
+ * the client reads is decoded from them, and repaired where a call needs it.
+ */
+export interface TurnParts {
+  readonly engine: Engine
+  readonly tokenizer: Tokenizer
+  readonly renderer: Renderer
+  readonly stopTokenIds: readonly number[]
+  readonly toolCallFormat: ToolCallFormatName
+  readonly reasoningFormat: ReasoningFormatName
+  /** Calls made again after a retryable failure. */
+  readonly engineRetries: number
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly logger: Logger
+}
+
+export async function runTurn(
+  session: Session,
+  request: ChatRequest,
+  parts: TurnParts,
+  clientSignal: AbortSignal,
+): Promise<ChatReply> {
+  return session.run(async (turnNumber, sessionSignal) => {
+    const prompt = await buildPrompt(session, request, parts)
+    const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
+    for (const key of ignored) session.counters.add(`sampling_ignored.${key}`)
+    for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
+    const sampled = await sampleTurn(
+      {
+        requestId: `${session.id}_t${turnNumber}`,
+        routingKey: session.id,
+        promptIds: prompt.ids,
+        sampling,
+        maxNewTokens: prompt.maxNewTokens,
+        stopTokenIds: parts.stopTokenIds,
+      },
+      { parts, session, signal: AbortSignal.any([clientSignal, sessionSignal]) },
+    )
+    const rawText = await decodeOutput(sampled, parts)
+    const parsed = parseModelOutput(rawText, {
+      format: parts.toolCallFormat,
+      reasoning: parts.reasoningFormat,
+      thinking: prompt.opensReasoning,
+      tools: prompt.tools,
+      finishReason: sampled.finishReason,
+    })
+    countParsed(session, parsed)
+    const { finishReason } = sampled
+    const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
+    const turn: Turn = {
+      promptIds: prompt.ids,
+      outputIds: sampled.outputIds,
+      outputLogprobs: sampled.outputLogprobs,
+      finishReason: sampled.finishReason,
+      illFormed: parsed.illFormed.length > 0,
+      sampling: { ...sampling, logprobMode: parts.engine.logprobMode },
+      ...(sampled.weightSpans === undefined ? {} : { weightSpans: sampled.weightSpans }),
+      ...(sampled.routedExperts === undefined ? {} : { routedExperts: sampled.routedExperts }),
+    }
+    session.recordTurn({
+      turn,
+      promptMessages: prompt.messages,
+      responseMessage: message,
+      head: prompt.head,
+      isDisconnected: clientSignal.aborted,
+    })
+    return {
+      id: `msg_${parts.newId()}`,
+      model: request.model,
+      message,
+      finish,
+      usage: {
+        promptTokens: prompt.ids.length,
+        completionTokens: sampled.outputIds.length,
+        cachedTokens: sampled.cachedTokens ?? 0,
+      },
+      createdAt: Math.floor(parts.clock.now() / 1000),
+    }
+  })
+}
+
+/** How many tokens the prompt of a request has. */
+export async function countPromptTokens(session: Session, request: ChatRequest, parts: TurnParts): Promise<number> {
+  const rendered = await parts.renderer.renderPrompt({
+    messages: restoreCallOrder(request.messages),
+    tools: allowedTools(session, request),
+  })
+  return rendered.ids.length
+}
+
+interface Prompt {
+  readonly messages: ChatRequest['messages']
+  readonly tools: readonly ToolDefinition[]
+  readonly head: string
+  readonly ids: TokenIds
+  readonly opensReasoning: boolean
+  readonly maxNewTokens: number
+}
+
+async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
+  const messages = restoreCallOrder(request.messages)
+  const tools = allowedTools(session, request)
+  const head = JSON.stringify(tools)
+  const inherited = await inheritPrompt(session, { messages, tools, head }, parts)
+  const rendered = inherited ?? (await parts.renderer.renderPrompt({ messages, tools }))
+  session.counters.add('control_token_in_content', rendered.protectedTokens)
+  const maxNewTokens = replyBudget({
+    promptTokens: rendered.ids.length,
+    maxContextTokens: session.options.maxContextTokens,
+    maxGenerationTokens: session.options.maxGenerationTokens,
+    clientMaxTokens: request.maxTokens,
+  })
+  return { messages, tools, head, ids: rendered.ids, opensReasoning: opensReasoning(rendered.tail), maxNewTokens }
+}
+
+/** Sampled ids as they are, then what the template writes for what is new. Null: nothing to inherit, or not here. */
+async function inheritPrompt(
+  session: Session,
+  { messages, tools, head }: Pick<Prompt, 'messages' | 'tools' | 'head'>,
+  parts: TurnParts,
+): Promise<RenderedPrompt | null> {
+  if (session.trajectory.alignment !== 'inherit') return null
+  const { turn, messageCount } = session.trajectory.findInheritance(messages, head)
+  if (turn === null) return null
+  const last = turn.outputIds.at(-1)
+  const stopTokenId = last !== undefined && parts.stopTokenIds.includes(last) ? last : null
+  const suffix = await parts.renderer.renderSuffix({ messages, tools, inheritedMessages: messageCount, stopTokenId })
+  if (suffix === null) {
+    session.counters.add('inherit_not_possible')
+    return null
+  }
+  const kept = suffix.dropsStopToken ? turn.outputIds.slice(0, -1) : turn.outputIds
+  return { ...suffix, ids: concatenateIds([turn.promptIds, kept, suffix.ids]) }
+}
+
+/** Text in a prompt's end after which a reply begins inside its reasoning. */
+const reasoningOpeners = ['<think>', '[THINK]', '◁think▷', '<seed:think>']
+
+function opensReasoning(promptTail: string): boolean {
+  const end = promptTail.trimEnd()
+  return reasoningOpeners.some((opener) => end.endsWith(opener))
+}
+
+function allowedTools(session: Session, request: ChatRequest): readonly ToolDefinition[] {
+  const allowed = session.options.allowedTools
+  if (allowed === null) return request.tools
+  const kept = request.tools.filter((tool) => allowed.includes(tool.function.name))
+  session.counters.add('tool_not_allowed', request.tools.length - kept.length)
+  return kept
+}
+
+/** The text of the sampled ids, without the stop token. */
+async function decodeOutput({ outputIds, finishReason }: EngineReply, parts: TurnParts): Promise<string> {
+  const last = outputIds.at(-1)
+  const endsInStop = finishReason === 'stop' && last !== undefined && parts.stopTokenIds.includes(last)
+  return parts.tokenizer.decode(endsInStop ? outputIds.slice(0, -1) : outputIds)
+}
+
+function countParsed(session: Session, parsed: ParsedOutput): void {
+  for (const call of parsed.calls) for (const code of call.repairs) session.counters.add(`tool_call_repaired.${code}`)
+  for (const region of parsed.illFormed) session.counters.add(`tool_call_ill_formed.${region.code}`)
+}

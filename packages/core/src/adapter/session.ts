@@ -1,0 +1,103 @@
+import {
+  type EngineError,
+  type Ledger,
+  type Message,
+  type Sample,
+  type SessionId,
+  type Turn,
+  WireError,
+} from '@agentrl/spec'
+import type { LinearizeOptions } from '../alignment/linearize.ts'
+import { Trajectory, type TrajectoryOptions } from '../alignment/trajectory.ts'
+import { Counters } from '../counters.ts'
+import { type ResolvedSessionOptions, resolveSessionOptions, type SessionOptions } from './session-options.ts'
+
+/**
+ * The conversation of one attempt with the adapter.
+ *
+ *   open ──turns──▶ closing ──in-flight turns end──▶ closed ──▶ linearize
+ *
+ * A session that is closing takes no new turn (503). Its in-flight turns get a
+ * grace period, then their engine calls are aborted, so that nothing samples
+ * for nobody.
+ */
+export class Session {
+  readonly id: SessionId
+  readonly options: ResolvedSessionOptions
+  readonly trajectory: Trajectory
+  readonly counters: Counters = new Counters()
+  readonly #inFlight = new Set<Promise<unknown>>()
+  readonly #abort = new AbortController()
+  /** The failure of the engine that the session's latest turn ended in; null if a reply came. */
+  engineFailure: EngineError | null = null
+  #turnsBegun = 0
+  #isClosing = false
+
+  constructor(id: SessionId, options: SessionOptions, trajectoryOptions: TrajectoryOptions) {
+    this.id = id
+    this.options = resolveSessionOptions(options)
+    this.trajectory = new Trajectory(trajectoryOptions)
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  get inFlightTurns(): number {
+    return this.#inFlight.size
+  }
+
+  /**
+   * Runs one turn: refuses it when the session is closing (`wire_session_closed`)
+   * or out of turns (`wire_turn_cap`), and gives it its number and a signal that
+   * ends with the session.
+   */
+  async run<Result>(task: (turnNumber: number, signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    if (this.#isClosing) {
+      throw new WireError('wire_session_closed', 'This session is finished: its attempt has ended')
+    }
+    if (this.#turnsBegun >= this.options.turnCap) {
+      this.counters.add('turn_cap_reached')
+      throw new WireError('wire_turn_cap', `This session may sample ${this.options.turnCap} turns, and has`)
+    }
+    this.#turnsBegun += 1
+    const running = task(this.#turnsBegun, this.#abort.signal)
+    this.#inFlight.add(running)
+    try {
+      return await running
+    } finally {
+      this.#inFlight.delete(running)
+    }
+  }
+
+  recordTurn(recorded: {
+    readonly turn: Turn
+    readonly promptMessages: readonly Message[]
+    readonly responseMessage: Message
+    readonly head: string
+    readonly isDisconnected: boolean
+  }): void {
+    this.trajectory.recordTurn({ ...recorded, untrained: recorded.isDisconnected ? 'disconnected' : null })
+  }
+
+  /** Takes no further turn; waits for those in flight, and after `graceMs` aborts them. Doing it twice is fine. */
+  async close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#isClosing = true
+    if (this.#inFlight.size === 0) return
+    const ended = Promise.allSettled([...this.#inFlight])
+    const deadline = AbortSignal.timeout(graceMs)
+    const expired = new Promise<void>((resolve) => {
+      deadline.addEventListener('abort', () => resolve(), { once: true })
+    })
+    await Promise.race([ended, expired])
+    if (this.#inFlight.size === 0) return
+    this.counters.add('turn_aborted_at_close', this.#inFlight.size)
+    this.#abort.abort(new WireError('wire_session_closed', 'The session was closed while the engine was sampling'))
+    await ended
+  }
+
+  /** The samples of the session and where its tokens went. */
+  linearize(options: LinearizeOptions): { samples: Sample[]; ledger: Ledger } {
+    return this.trajectory.linearize(options)
+  }
+}

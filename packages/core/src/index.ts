@@ -1,0 +1,12 @@
+export type { AlignmentMode, Drift } from './alignment/classify-drift.ts'
+export { addLedgers, emptyLedger, ledgerProblem, moveTrained, reconcile } from './alignment/ledger.ts'
+export type { LinearizeOptions } from './alignment/linearize.ts'
+export type { BranchRole, UntrainedReason } from './alignment/message-tree.ts'
+export {
+  type ResponseSpan,
+  type SampleBase,
+  SampleBuilder,
+  type SampleBuilderOptions,
+} from './alignment/sample-builder.ts'
+export { type Inheritance, type RecordedTurn, Trajectory, type TrajectoryOptions } from './alignment/trajectory.ts'
+export { addCounts } from './counters.ts'

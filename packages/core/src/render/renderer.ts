@@ -1,0 +1,125 @@
+import type { Message, TokenIds, ToolDefinition } from '@agentrl/spec'
+import { compileChatTemplate, type RenderedText } from './chat-template.ts'
+import { concatenateIds } from './concatenate-ids.ts'
+import { createRenderedTextSplitter } from './control-tokens.ts'
+import { SegmentCache, type SegmentCacheStats } from './segment-cache.ts'
+import { createSuffixTemplate } from './suffix-template.ts'
+import { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
+import type { Tokenizer } from './tokenizer.ts'
+
+/**
+ * From messages to prompt ids.
+ *
+ *   messages, tools ─ template ─▶ text ─ split at the template's own control
+ *   tokens ─▶ segments ─ encode, cached ─▶ ids
+ *
+ * A control token that the template wrote is a hard split point, so a segment's
+ * ids don't depend on its neighbours, and an unchanged message costs a look-up.
+ * Text of messages is encoded by a tokenizer that knows no control token: a
+ * tool result can't forge a turn.
+ */
+export interface RenderRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+}
+
+export interface SuffixRequest extends RenderRequest {
+  /** Messages from the start on that sampled ids account for; the last of them is the inherited reply. */
+  readonly inheritedMessages: number
+  /** The stop id that the inherited reply ends in; null if it was cut. */
+  readonly stopTokenId: number | null
+}
+
+export interface RenderedPrompt {
+  readonly ids: TokenIds
+  /** The prompt's last characters: where a reply begins, and whether reasoning is open there. */
+  readonly tail: string
+  /** Occurrences of control tokens in message text that were encoded as plain text. */
+  readonly protectedTokens: number
+}
+
+export interface RenderedSuffix extends RenderedPrompt {
+  /** The template does not write the inherited stop id here: it is left out of the prompt. */
+  readonly dropsStopToken: boolean
+}
+
+export interface Renderer {
+  /** The ids of a whole prompt. Throws `trajectory_template`. Linear in its text. */
+  renderPrompt(request: RenderRequest): Promise<RenderedPrompt>
+  /**
+   * The ids that follow a sampled reply: what the template writes for the
+   * messages after it, and the generation prompt. Null where this template
+   * can't be continued at this place. Linear in the new messages.
+   */
+  renderSuffix(request: SuffixRequest): Promise<RenderedSuffix | null>
+  readonly cacheStats: SegmentCacheStats
+}
+
+export interface RendererOptions {
+  readonly tokenizer: Tokenizer
+  readonly chatTemplate: string
+  /** Ids that end an output. */
+  readonly stopTokenIds?: readonly number[]
+  /** Variables of the template beside messages and tools, for example `{ enable_thinking: false }`. */
+  readonly templateArguments?: Readonly<Record<string, unknown>>
+  /** `plain` (default): message text never yields a control token. `template`: as Python does. */
+  readonly controlTokensInContent?: 'plain' | 'template'
+  /** Bound of the cache of encoded segments. Default 256 MiB. */
+  readonly cacheBytes?: number
+}
+
+/** Compiles the template once. Throws `trajectory_template`. */
+export function createRenderer(options: RendererOptions): Renderer {
+  const { tokenizer, controlTokensInContent = 'plain' } = options
+  const template = compileChatTemplate(options.chatTemplate)
+  const split = createRenderedTextSplitter(tokenizer.addedTokens)
+  const cache = new SegmentCache(options.cacheBytes ?? 256 * 1024 * 1024)
+  const isMarked = controlTokensInContent === 'plain'
+  const templateArguments = Object.entries(options.templateArguments ?? {}).map(
+    ([name, value]) => [name, toTemplateValue(value)] as const,
+  )
+
+  function renderText({ messages, tools }: RenderRequest): RenderedText {
+    return template.renderTraced({
+      ...Object.fromEntries(templateArguments),
+      messages: templateMessages(messages.map(withText), { isMarked }).messages,
+      tools: tools.length === 0 ? null : templateTools(tools, { isMarked }),
+      add_generation_prompt: true,
+    })
+  }
+
+  const encodeText = isMarked ? (text: string) => tokenizer.encodePlain(text) : (text: string) => tokenizer.encode(text)
+
+  async function encode(rendered: RenderedText): Promise<RenderedPrompt> {
+    const { segments, protectedOccurrences } = split(rendered)
+    const parts = segments.map((segment) =>
+      segment.kind === 'control' ? Int32Array.of(segment.id) : cache.get(segment.text, encodeText),
+    )
+    return {
+      ids: concatenateIds(await Promise.all(parts)),
+      tail: rendered.text.slice(-tailCharacters),
+      protectedTokens: protectedOccurrences,
+    }
+  }
+
+  const suffixTemplate = createSuffixTemplate({ render: renderText, split, stopTokenIds: options.stopTokenIds ?? [] })
+
+  return {
+    renderPrompt: async (request) => encode(renderText(request)),
+    async renderSuffix(request) {
+      const suffix = suffixTemplate(request)
+      if (suffix === null) return null
+      return { ...(await encode(suffix.rendered)), dropsStopToken: suffix.dropsStopToken }
+    },
+    get cacheStats() {
+      return cache.stats
+    },
+  }
+}
+
+const tailCharacters = 200
+
+/** Null content is no text. Templates disagree about null (some fail, some print "None"), engines render ''. */
+function withText(message: Message): Message {
+  return message.content === null ? { ...message, content: '' } : message
+}

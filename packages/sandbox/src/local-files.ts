@@ -1,0 +1,73 @@
+import { createWriteStream } from 'node:fs'
+import { chmod, cp, lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { excerpt, SandboxError } from '@agentrl/spec'
+import { invalidOption } from './boot-options.ts'
+import type { FileBackend } from './sandbox-backend.ts'
+
+/**
+ * File calls of the local driver: a sandbox path lies under `root` on the host,
+ * and a link that leads out of `root` is refused. This keeps our own calls
+ * inside; it can't keep commands inside, which see the whole host.
+ */
+export function localFiles(root: string): FileBackend {
+  /** The real path on the host; what does not exist yet is taken as it is written. */
+  async function resolveInside(path: string): Promise<string> {
+    const realRoot = await realpath(root)
+    const wanted = join(realRoot, path)
+    const missing: string[] = []
+    let existing = wanted
+    while (!(await isThere(existing))) {
+      missing.unshift(existing.slice(dirname(existing).length + 1))
+      existing = dirname(existing)
+    }
+    const real = await realpath(existing).catch(() => undefined)
+    if (real !== undefined && (real === realRoot || real.startsWith(realRoot + sep))) return join(real, ...missing)
+    throw new SandboxError('sandbox_path_outside', `A link leads out of the sandbox: "${excerpt(path)}"`)
+  }
+
+  async function statInside(path: string): Promise<{ real: string; isFolder: boolean; sizeBytes: number }> {
+    const real = await resolveInside(path)
+    const found = await stat(real).catch(() => undefined)
+    if (found === undefined) throw new SandboxError('sandbox_file_not_found', `There is no file ${path} in the sandbox`)
+    return { real, isFolder: found.isDirectory(), sizeBytes: found.size }
+  }
+
+  return {
+    async writeFile(path, content, { mode }) {
+      const real = await resolveInside(path)
+      if (await isFolder(real)) throw invalidOption(`${path} is a folder`)
+      await mkdir(dirname(real), { recursive: true })
+      await pipeline(content, createWriteStream(real))
+      await chmod(real, mode)
+    },
+    async readFile(path, { maxBytes }) {
+      const found = await statInside(path)
+      if (found.isFolder) throw invalidOption(`${path} is a folder`)
+      if (found.sizeBytes > maxBytes) throw invalidOption(`${path} has more than ${maxBytes} bytes`)
+      return readFile(found.real)
+    },
+    async exists(path) {
+      return isThere(await resolveInside(path))
+    },
+    async upload(hostPath, path) {
+      const real = await resolveInside(path)
+      await mkdir(dirname(real), { recursive: true })
+      await cp(hostPath, real, { recursive: true, force: true, verbatimSymlinks: true })
+    },
+    async download(path, hostPath) {
+      const found = await statInside(path)
+      await mkdir(dirname(hostPath), { recursive: true })
+      await cp(found.real, hostPath, { recursive: true, force: true, verbatimSymlinks: true })
+    },
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
+}

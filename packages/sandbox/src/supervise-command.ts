@@ -1,0 +1,160 @@
+import { setImmediate as afterPoll, setTimeout as delay } from 'node:timers/promises'
+import { createOutputCollector, type OutputCollector } from './output-collector.ts'
+import { terminateProcessGroup } from './process-group.ts'
+import type { RunningCommand } from './sandbox-backend.ts'
+import type { ExecOutcome, ExecOutput } from './sandbox-types.ts'
+
+/** The limits of one command, each with its value. */
+export interface CommandLimits {
+  readonly timeoutMs: number
+  readonly maxOutputBytes: number
+  readonly overflow: 'end' | 'keep-tail'
+  readonly graceMs: number
+  readonly signal: AbortSignal
+}
+
+type Stop = { readonly kind: 'timed_out' | 'overflow' | 'cancelled' }
+type End = Stop | { readonly kind: 'exited'; readonly exitCode: number }
+
+/** After the exit, output counts as complete when nothing came for this long: a child in the background may keep the pipe. */
+const idleMs = 50
+
+/**
+ * Starts a command, keeps it within its limits and says how it ended. Whatever
+ * ends it early (timeout, overflow, cancellation) ends its whole process group
+ * before this resolves. Rejects with the error of a start that fails, and with
+ * `sandbox_survivors` and `sandbox_lost`.
+ *
+ * A start that hangs is over at the timeout as well. Should it come about
+ * after all, the command is ended at once; `onLate` is given that work.
+ */
+export async function superviseCommand(
+  start: () => Promise<RunningCommand>,
+  limits: CommandLimits,
+  onLate: (work: Promise<void>) => void,
+): Promise<ExecOutcome> {
+  const startedAt = performance.now()
+  const keep = limits.overflow === 'end' ? 'head' : 'tail'
+  const stdout = createOutputCollector(limits.maxOutputBytes, keep)
+  const stderr = createOutputCollector(limits.maxOutputBytes, keep)
+  const { stopped, stop, close } = watchLimits(limits)
+  const settle = (end: End): ExecOutcome => describeEnd(end, limits, stdout, stderr, performance.now() - startedAt)
+  try {
+    const starting = start()
+    const running = await Promise.race([starting, stopped.then(() => undefined)])
+    if (running === undefined) {
+      onLate(endLateCommand(starting, limits))
+      return settle(await stopped)
+    }
+    const activity = { count: 0 }
+    const onOverflow = (): void => {
+      if (limits.overflow === 'end') stop({ kind: 'overflow' })
+    }
+    const pumps = Promise.all([
+      pump(running.stdout, stdout, activity, onOverflow),
+      pump(running.stderr, stderr, activity, onOverflow),
+    ])
+    const exited = running.exitCode.then((exitCode) => ({ kind: 'exited' as const, exitCode }))
+    // When a limit wins the race, nobody waits for the exit any more.
+    exited.catch(() => {})
+    try {
+      const end = await Promise.race([exited, stopped])
+      if (end.kind !== 'exited') await terminateProcessGroup(running.group, { graceMs: limits.graceMs })
+      await drain(pumps, activity)
+      return settle(end)
+    } finally {
+      running.release()
+    }
+  } finally {
+    close()
+    stdout.close()
+    stderr.close()
+  }
+}
+
+/** Resolves at the first reason to end a command early. */
+function watchLimits({ timeoutMs, signal }: CommandLimits): {
+  readonly stopped: Promise<Stop>
+  stop(why: Stop): void
+  close(): void
+} {
+  let stop: (why: Stop) => void = () => {}
+  const stopped = new Promise<Stop>((resolve) => {
+    stop = resolve
+  })
+  const onAbort = (): void => stop({ kind: 'cancelled' })
+  const timer = setTimeout(() => stop({ kind: 'timed_out' }), timeoutMs)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  return {
+    stopped,
+    stop: (why) => stop(why),
+    close() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}
+
+async function endLateCommand(starting: Promise<RunningCommand>, { graceMs }: CommandLimits): Promise<void> {
+  const running = await starting.catch(() => undefined)
+  if (running === undefined) return
+  await terminateProcessGroup(running.group, { graceMs })
+  running.release()
+}
+
+function describeEnd(
+  end: End,
+  limits: CommandLimits,
+  stdout: OutputCollector,
+  stderr: OutputCollector,
+  durationMs: number,
+): ExecOutcome {
+  const output = readOutput(stdout, stderr, durationMs)
+  if (end.kind === 'timed_out') return { ...output, kind: 'timed_out', timeoutMs: limits.timeoutMs }
+  if (end.kind === 'cancelled') return { ...output, kind: 'cancelled', reason: limits.signal.reason }
+  const isOverflow = limits.overflow === 'end' && output.omittedBytes.stdout + output.omittedBytes.stderr > 0
+  if (end.kind === 'exited' && !isOverflow) return { ...output, kind: 'exited', exitCode: end.exitCode }
+  return { ...output, kind: 'overflow', maxOutputBytes: limits.maxOutputBytes }
+}
+
+/** Reads a stream to its end, also after the collector is closed: a writer in the background must not meet a broken pipe. */
+async function pump(
+  stream: AsyncIterable<Uint8Array>,
+  collector: OutputCollector,
+  activity: { count: number },
+  onOverflow: () => void,
+): Promise<void> {
+  try {
+    for await (const chunk of stream) {
+      activity.count += 1
+      if (collector.push(chunk)) onOverflow()
+    }
+  } catch {
+    // A stream that breaks has ended; how the command ended is said by its exit code.
+  }
+}
+
+async function drain(pumps: Promise<unknown>, activity: { count: number }): Promise<void> {
+  let isDone = false
+  const done = pumps.then(() => {
+    isDone = true
+  })
+  let seen = -1
+  while (!isDone && seen !== activity.count) {
+    seen = activity.count
+    await Promise.race([done, delay(idleMs).then(() => afterPoll())])
+  }
+}
+
+function readOutput(stdout: OutputCollector, stderr: OutputCollector, durationMs: number): ExecOutput {
+  const raw = { stdout: stdout.bytes(), stderr: stderr.bytes() }
+  const decoder = new TextDecoder()
+  return {
+    stdout: decoder.decode(raw.stdout),
+    stderr: decoder.decode(raw.stderr),
+    raw,
+    omittedBytes: { stdout: stdout.omittedBytes(), stderr: stderr.omittedBytes() },
+    durationMs: Math.round(durationMs),
+  }
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { EgressPolicy } from '../sandbox-types.ts'
+import {
+  type ConformanceCase,
+  type ConformanceSetup,
+  ending,
+  labels,
+  plainCase,
+  withHostFolder,
+} from './conformance-case.ts'
+
+const needs =
+  (kind: EgressPolicy['kind']) =>
+  ({ driver }: ConformanceSetup): string | undefined =>
+    driver.capabilities.egress.includes(kind) ? undefined : `the driver does not enforce the egress policy "${kind}"`
+
+/** Prints the body at host $1, port $2, path $3, with whatever client the sandbox has. */
+const fetchScript = `request() { printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "$1"; }
+body() { sed '1,/^.$/d'; }
+if command -v curl > /dev/null; then exec curl -sS -m 5 "http://$1:$2$3"; fi
+if command -v bash > /dev/null; then exec bash -c 'exec 3<>"/dev/tcp/$1/$2" && printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$3" >&3 && sed "1,/^.$/d" <&3' bash "$@"; fi
+reply=$(request "$3" | nc -w 5 "$1" "$2") && printf %s "$reply" | body`
+
+async function withServer<T>(listen: (server: Server) => void, work: (server: Server) => Promise<T>): Promise<T> {
+  const server = createServer((request, response) => response.end(`pong ${request.url}`))
+  listen(server)
+  await once(server, 'listening')
+  try {
+    return await work(server)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+async function fetchInside(setup: ConformanceSetup, egress: EgressPolicy, urls: readonly URL[]): Promise<string[]> {
+  const sandbox = await setup.driver.boot({ ...setup.boot, labels, egress })
+  try {
+    const outcomes = await Promise.all(
+      urls.map(({ hostname, port, pathname }) =>
+        sandbox.exec(['/bin/sh', '-c', fetchScript, 'sh', hostname, port, pathname], { timeoutMs: 20_000 }),
+      ),
+    )
+    return outcomes.map((outcome) => (ending(outcome) === 'exited 0' ? outcome.stdout.trim() : 'unreachable'))
+  } finally {
+    await sandbox[Symbol.asyncDispose]()
+  }
+}
+
+/** A server on the host's loopback, and its URL. */
+function withHostPort<T>(work: (url: URL) => Promise<T>): Promise<T> {
+  return withServer(
+    (server) => server.listen(0, '127.0.0.1'),
+    (server) => work(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)),
+  )
+}
+
+/** What can be reached, policy by policy. */
+export const networkCases: readonly ConformanceCase[] = [
+  plainCase(
+    'with the egress policy "none" the loopback of the host is not reached',
+    (setup) =>
+      withHostPort(async (url) => {
+        assert.deepEqual(await fetchInside(setup, { kind: 'none' }, [url]), ['unreachable'])
+      }),
+    needs('none'),
+  ),
+  plainCase(
+    'with the egress policy "adapter" the adapter is reached on the own loopback, and nothing else',
+    (setup) =>
+      withHostPort((url) =>
+        withHostFolder((folder) => {
+          const socketPath = join(folder, 'adapter.sock')
+          return withServer(
+            (server) => server.listen(socketPath),
+            async () => {
+              const egress: EgressPolicy = { kind: 'adapter', adapter: { socketPath, port: 8_123 } }
+              const found = await fetchInside(setup, egress, [new URL('http://127.0.0.1:8123/x'), url])
+              assert.deepEqual(found, ['pong /x', 'unreachable'])
+            },
+          )
+        }),
+      ),
+    needs('adapter'),
+  ),
+]

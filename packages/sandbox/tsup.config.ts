@@ -1,0 +1,7 @@
+import { libraryBuild } from '../../tsup.base.ts'
+
+export default libraryBuild({
+  index: 'src/index.ts',
+  docker: 'src/docker/index.ts',
+  testing: 'src/testing/index.ts',
+})
