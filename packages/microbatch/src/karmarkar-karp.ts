@@ -160,11 +160,16 @@ function mergePair(base: State, other: State, context: { sets: SampleSets; binCo
   return mergeSorted(base, changed, sets)
 }
 
-/** One sorted state out of two, in place where the second simply follows the first. */
+/** One sorted state out of two: appended where the second follows the first, inserted where it is one set. */
 function mergeSorted(base: State, changed: readonly number[], sets: SampleSets): State {
+  const first = changed[0] as number
   const last = base.at(-1)
-  if (last === undefined || sets.compare(last, changed[0] as number) < 0) {
+  if (last === undefined || sets.compare(last, first) < 0) {
     for (const set of changed) base.push(set)
+    return base
+  }
+  if (changed.length === 1) {
+    base.splice(placeOf(first, base, sets), 0, first)
     return base
   }
   const merged: State = []
@@ -178,6 +183,18 @@ function mergeSorted(base: State, changed: readonly number[], sets: SampleSets):
   }
   for (; next < changed.length; next += 1) merged.push(changed[next] as number)
   return merged
+}
+
+/** Where a set belongs in a sorted state, by bisection. */
+function placeOf(set: number, state: State, sets: SampleSets): number {
+  let low = 0
+  let high = state.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sets.compare(state[middle] as number, set) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 type ComesFirst = (left: number, right: number) => boolean
