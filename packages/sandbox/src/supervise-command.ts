@@ -11,6 +11,7 @@ export interface CommandLimits {
   readonly overflow: 'end' | 'keep-tail'
   readonly graceMs: number
   readonly signal: AbortSignal
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void
 }
 
 type Stop = { readonly kind: 'timed_out' | 'overflow' | 'cancelled' }
@@ -38,6 +39,16 @@ export async function superviseCommand(
   const stdout = createOutputCollector(limits.maxOutputBytes, keep)
   const stderr = createOutputCollector(limits.maxOutputBytes, keep)
   const { stopped, stop, close } = watchLimits(limits)
+  let isSettled = false
+  let hearingFailure: { readonly error: unknown } | undefined
+  const hear: CommandLimits['onOutput'] = (stream, chunk) => {
+    try {
+      limits.onOutput(stream, chunk)
+    } catch (error) {
+      hearingFailure ??= { error }
+      stop({ kind: 'cancelled' })
+    }
+  }
   const settle = (end: End): ExecOutcome => describeEnd(end, limits, stdout, stderr, performance.now() - startedAt)
   try {
     const starting = start()
@@ -47,12 +58,15 @@ export async function superviseCommand(
       return settle(await stopped)
     }
     const activity = { count: 0 }
-    const onOverflow = (): void => {
-      if (limits.overflow === 'end') stop({ kind: 'overflow' })
+    const take = (name: 'stdout' | 'stderr', collector: OutputCollector) => (chunk: Uint8Array) => {
+      activity.count += 1
+      const isOver = collector.push(chunk)
+      if (!isSettled) hear(name, chunk)
+      if (isOver && limits.overflow === 'end') stop({ kind: 'overflow' })
     }
     const pumps = Promise.all([
-      pump(running.stdout, stdout, activity, onOverflow),
-      pump(running.stderr, stderr, activity, onOverflow),
+      pump(running.stdout, take('stdout', stdout)),
+      pump(running.stderr, take('stderr', stderr)),
     ])
     const exited = running.exitCode.then((exitCode) => ({ kind: 'exited' as const, exitCode }))
     // When a limit wins the race, nobody waits for the exit any more.
@@ -61,11 +75,13 @@ export async function superviseCommand(
       const end = await Promise.race([exited, stopped])
       if (end.kind !== 'exited') await terminateProcessGroup(running.group, { graceMs: limits.graceMs })
       await drain(pumps, activity)
+      if (hearingFailure !== undefined) throw hearingFailure.error
       return settle(end)
     } finally {
       running.release()
     }
   } finally {
+    isSettled = true
     close()
     stdout.close()
     stderr.close()
@@ -118,18 +134,10 @@ function describeEnd(
   return { ...output, kind: 'overflow', maxOutputBytes: limits.maxOutputBytes }
 }
 
-/** Reads a stream to its end, also after the collector is closed: a writer in the background must not meet a broken pipe. */
-async function pump(
-  stream: AsyncIterable<Uint8Array>,
-  collector: OutputCollector,
-  activity: { count: number },
-  onOverflow: () => void,
-): Promise<void> {
+/** Reads a stream to its end, also after the command is settled: a writer in the background must not meet a broken pipe. */
+async function pump(stream: AsyncIterable<Uint8Array>, take: (chunk: Uint8Array) => void): Promise<void> {
   try {
-    for await (const chunk of stream) {
-      activity.count += 1
-      if (collector.push(chunk)) onOverflow()
-    }
+    for await (const chunk of stream) take(chunk)
   } catch {
     // A stream that breaks has ended; how the command ended is said by its exit code.
   }
