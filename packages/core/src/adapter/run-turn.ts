@@ -34,8 +34,8 @@ export async function runTurn(
     for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
     const sampled = await sampleTurn(
       {
-        requestId: `${session.id}_t${turnNumber}`,
-        routingKey: session.id,
+        requestId: `${session.handle}_t${turnNumber}`,
+        routingKey: session.handle,
         promptIds: prompt.ids,
         sampling,
         maxNewTokens: prompt.maxNewTokens,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   type EngineError,
   type Ledger,
@@ -22,7 +23,10 @@ import { type ResolvedSessionOptions, resolveSessionOptions, type SessionOptions
  * for nobody.
  */
 export class Session {
+  /** Also the session's API key: never logged, never sent to an engine. */
   readonly id: SessionId
+  /** Names the session where the key must not show: at the engine, in logs. */
+  readonly handle: string
   readonly options: ResolvedSessionOptions
   readonly trajectory: Trajectory
   readonly counters: Counters = new Counters()
@@ -35,6 +39,7 @@ export class Session {
 
   constructor(id: SessionId, options: SessionOptions, trajectoryOptions: TrajectoryOptions) {
     this.id = id
+    this.handle = `${id.slice(0, id.lastIndexOf('-'))}-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`
     this.options = resolveSessionOptions(options)
     this.trajectory = new Trajectory(trajectoryOptions)
   }
