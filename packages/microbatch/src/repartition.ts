@@ -21,7 +21,7 @@ import { heaviestWithin, type Subset, subsetsWithin } from './subset-sums.ts'
 export const repartitionSize = 24
 
 /** A bound on the sets looked at, shared by the calls of one search. */
-export interface WorkBudget {
+interface WorkBudget {
   remaining: number
 }
 
