@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { quoteShell } from './quote-shell.ts'
 
 /**
  * A command that outlives the calls that look at it. It runs in a session of
@@ -60,7 +61,7 @@ export interface DetachedTransport {
   writeFile(name: string, content: string): Promise<string>
 }
 
-/** Longer scripts go into a file first. */
+/** Longer scripts go into a file first; counted with quotes, since some transports quote them once more. */
 const maxInlineBytes = 60 * 1024
 
 /** Waits in steps of about 50 ms; a sleep that knows whole seconds only waits one. */
@@ -101,7 +102,7 @@ export function createDetachedCommand(folder: string, transport: DetachedTranspo
   return {
     async launch({ script, cwd, inputPath = '/dev/null', waitMs = 0, read }) {
       const token = randomBytes(4).toString('hex')
-      const isInline = Buffer.byteLength(script) <= maxInlineBytes
+      const isInline = Buffer.byteLength(quoteShell(script)) <= maxInlineBytes
       const scriptPath = isInline ? '' : await transport.writeFile(`command-${token}.sh`, script)
       const args = [
         folder,

@@ -50,12 +50,23 @@ test('a start that hangs is over at the timeout, and a command that comes late i
     new Promise((resolve) => {
       arrive = resolve
     })
-  const outcome = await superviseCommand(start, { ...limits, timeoutMs: 5 }, (work) => late.push(work))
+  const outcome = await superviseCommand(start, { ...limits, timeoutMs: 5 }, (work) => late.push(work), 5)
   expect(outcome).toMatchObject({ kind: 'timed_out', timeoutMs: 5, stdout: '' })
   const running = finishedCommand(chunks())
   arrive(running)
   await Promise.all(late)
   expect([late.length, running.signals]).toEqual([1, ['SIGKILL']])
+})
+
+test('a command that starts a little late is ended before the outcome is known', async () => {
+  const running = finishedCommand(chunks('before'))
+  const start = async (): Promise<RunningCommand> => {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return { ...running, exitCode: new Promise(() => {}) }
+  }
+  const outcome = await superviseCommand(start, { ...limits, timeoutMs: 1 }, noLateWork)
+  expect(outcome).toMatchObject({ kind: 'timed_out', stdout: 'before' })
+  expect(running.signals).toEqual(['SIGKILL'])
 })
 
 test('what onOutput throws ends the command and rejects', async () => {

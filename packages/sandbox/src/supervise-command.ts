@@ -26,13 +26,14 @@ const idleMs = 50
  * before this resolves. Rejects with the error of a start that fails, and with
  * `sandbox_survivors` and `sandbox_lost`.
  *
- * A start that hangs is over at the timeout as well. Should it come about
- * after all, the command is ended at once; `onLate` is given that work.
+ * A start that hangs is over soon after the timeout as well. Should it come
+ * about after all, the command is ended at once; `onLate` is given that work.
  */
 export async function superviseCommand(
   start: () => Promise<RunningCommand>,
   limits: CommandLimits,
   onLate: (work: Promise<void>) => void,
+  lateStartMs: number = 5_000,
 ): Promise<ExecOutcome> {
   const startedAt = performance.now()
   const keep = limits.overflow === 'end' ? 'head' : 'tail'
@@ -52,7 +53,7 @@ export async function superviseCommand(
   const settle = (end: End): ExecOutcome => describeEnd(end, limits, stdout, stderr, performance.now() - startedAt)
   try {
     const starting = start()
-    const running = await Promise.race([starting, stopped.then(() => undefined)])
+    const running = await Promise.race([starting, stopped.then(() => delay(lateStartMs, undefined, { ref: false }))])
     if (running === undefined) {
       onLate(endLateCommand(starting, limits))
       return settle(await stopped)
@@ -76,7 +77,7 @@ export async function superviseCommand(
       if (end.kind !== 'exited') await terminateProcessGroup(running.group, { graceMs: limits.graceMs })
       await drain(pumps, activity)
       if (hearingFailure !== undefined) throw hearingFailure.error
-      return settle(end)
+      return settle(running.isOverfull?.() === true ? { kind: 'overflow' } : end)
     } finally {
       running.release()
     }
