@@ -10,3 +10,4 @@ export {
 } from './alignment/sample-builder.ts'
 export { type Inheritance, type RecordedTurn, Trajectory, type TrajectoryOptions } from './alignment/trajectory.ts'
 export { addCounts } from './counters.ts'
+export { type HistoryReasoning, requireOneHistoryReasoning } from './history-reasoning.ts'

@@ -10,7 +10,15 @@ import {
 import type { LinearizeOptions } from '../alignment/linearize.ts'
 import { Trajectory, type TrajectoryOptions } from '../alignment/trajectory.ts'
 import { Counters } from '../counters.ts'
+import { type HistoryReasoning, historyReasoningField } from '../history-reasoning.ts'
 import { type ResolvedSessionOptions, resolveSessionOptions, type SessionOptions } from './session-options.ts'
+
+/** What all sessions of an adapter have in common. */
+export interface SessionParts {
+  readonly trajectory: TrajectoryOptions
+  /** Written into each sample. */
+  readonly historyReasoning: HistoryReasoning
+}
 
 /**
  * The conversation of one attempt with the adapter.
@@ -26,17 +34,21 @@ export class Session {
   readonly options: ResolvedSessionOptions
   readonly trajectory: Trajectory
   readonly counters: Counters = new Counters()
+  /** The ids that the model wrote for its calls, by the ids that the client got. */
+  readonly modelCallIds = new Map<string, string>()
   readonly #inFlight = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
   /** The failure of the engine that the session's latest turn ended in; null if a reply came. */
   engineFailure: EngineError | null = null
+  readonly #historyReasoning: HistoryReasoning
   #turnsBegun = 0
   #isClosing = false
 
-  constructor(id: SessionId, options: SessionOptions, trajectoryOptions: TrajectoryOptions) {
+  constructor(id: SessionId, options: SessionOptions, { trajectory, historyReasoning }: SessionParts) {
     this.id = id
     this.options = resolveSessionOptions(options)
-    this.trajectory = new Trajectory(trajectoryOptions)
+    this.trajectory = new Trajectory(trajectory)
+    this.#historyReasoning = historyReasoning
   }
 
   get isClosing(): boolean {
@@ -98,6 +110,8 @@ export class Session {
 
   /** The samples of the session and where its tokens went. */
   linearize(options: LinearizeOptions): { samples: Sample[]; ledger: Ledger } {
-    return this.trajectory.linearize(options)
+    const isInherited = this.trajectory.alignment === 'inherit'
+    const metadata = { [historyReasoningField]: isInherited ? this.#historyReasoning : 'template', ...options.metadata }
+    return this.trajectory.linearize({ ...options, metadata })
   }
 }
