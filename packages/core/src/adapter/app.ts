@@ -6,9 +6,10 @@ import { readFinishBody, readOpenBody } from './control-wire.ts'
 import { anthropicMessages } from './protocols/anthropic-messages/anthropic-messages.ts'
 import { openAiChat } from './protocols/openai-chat/openai-chat.ts'
 import type { ChatReply, ChatRequest, Protocol, StreamEvent } from './protocols/protocol.ts'
-import { countPromptTokens, runTurn, type TurnParts } from './run-turn.ts'
+import { countPromptTokens, runTurn } from './run-turn.ts'
 import type { Session } from './session.ts'
 import type { SessionStore } from './session-store.ts'
+import type { TurnParts } from './turn-parts.ts'
 
 /** The routes of the adapter, without anything that listens. */
 export interface AdapterAppOptions {

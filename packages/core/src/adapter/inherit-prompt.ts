@@ -3,7 +3,7 @@ import { parseModelOutput } from '@agentrl/tool-calls'
 import { concatenateIds } from '../render/concatenate-ids.ts'
 import type { RenderedPrompt, RenderRequest } from '../render/renderer.ts'
 import { opensReasoning } from './opens-reasoning.ts'
-import type { TurnParts } from './run-turn.ts'
+import type { TurnParts } from './turn-parts.ts'
 
 /**
  * The prompt of a turn that continues an earlier one (law 2):

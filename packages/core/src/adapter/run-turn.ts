@@ -1,21 +1,6 @@
-import type {
-  AssistantMessage,
-  Clock,
-  Engine,
-  EngineReply,
-  Logger,
-  TokenIds,
-  ToolDefinition,
-  Turn,
-} from '@agentrl/spec'
-import {
-  type ParsedOutput,
-  parseModelOutput,
-  type ReasoningFormatName,
-  type ToolCallFormatName,
-} from '@agentrl/tool-calls'
-import type { RenderedPrompt, Renderer, RenderRequest } from '../render/renderer.ts'
-import type { Tokenizer } from '../render/tokenizer.ts'
+import type { AssistantMessage, EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import { type ParsedOutput, parseModelOutput } from '@agentrl/tool-calls'
+import type { RenderedPrompt, RenderRequest } from '../render/renderer.ts'
 import { inheritPrompt, stopTokenOf } from './inherit-prompt.ts'
 import { withModelCallIds } from './model-call-ids.ts'
 import { opensReasoning } from './opens-reasoning.ts'
@@ -25,6 +10,7 @@ import { restoreCallOrder } from './restore-call-order.ts'
 import { sampleTurn } from './sample-turn.ts'
 import type { Session } from './session.ts'
 import { effectiveSampling } from './session-options.ts'
+import type { TurnParts } from './turn-parts.ts'
 import { toWireMessage } from './wire-message.ts'
 
 /**
@@ -37,20 +23,6 @@ import { toWireMessage } from './wire-message.ts'
  * What is recorded for training is the engine's ids and log-probabilities; what
  * the client reads is decoded from them, and repaired where a call needs it.
  */
-export interface TurnParts {
-  readonly engine: Engine
-  readonly tokenizer: Tokenizer
-  readonly renderer: Renderer
-  readonly stopTokenIds: readonly number[]
-  readonly toolCallFormat: ToolCallFormatName
-  readonly reasoningFormat: ReasoningFormatName
-  /** Calls made again after a retryable failure. */
-  readonly engineRetries: number
-  readonly clock: Clock
-  readonly newId: () => string
-  readonly logger: Logger
-}
-
 export async function runTurn(
   session: Session,
   request: ChatRequest,

@@ -7,8 +7,8 @@ import {
   type WeightSpan,
 } from '@agentrl/spec'
 import { concatenateIds } from '../render/concatenate-ids.ts'
-import type { TurnParts } from './run-turn.ts'
 import type { Session } from './session.ts'
+import type { TurnParts } from './turn-parts.ts'
 
 /**
  * The reply of one turn, from one engine call or several:
