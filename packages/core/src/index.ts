@@ -18,3 +18,4 @@ export {
   type TurnHandle,
 } from './alignment/trajectory.ts'
 export { addCounts } from './counters.ts'
+export { type HistoryReasoning, requireOneHistoryReasoning } from './history-reasoning.ts'

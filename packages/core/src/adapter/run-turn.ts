@@ -1,7 +1,9 @@
-import type { EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import type { AssistantMessage, EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
 import { type ParsedOutput, type ParseOptions, parseModelOutput } from '@agentrl/tool-calls'
-import { concatenateIds } from '../render/concatenate-ids.ts'
-import type { RenderedPrompt } from '../render/renderer.ts'
+import type { RenderedPrompt, RenderRequest } from '../render/renderer.ts'
+import { inheritPrompt, stopTokenOf } from './inherit-prompt.ts'
+import { withModelCallIds } from './model-call-ids.ts'
+import { opensReasoning } from './opens-reasoning.ts'
 import { replyBudget } from './overflow.ts'
 import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
 import { restoreCallOrder } from './restore-call-order.ts'
@@ -59,6 +61,7 @@ export async function runTurn(
     countParsed(session, parsed)
     const { finishReason } = sampled
     const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
+    rememberCallIds(session, parsed, message)
     const turn: Turn = {
       promptIds: prompt.ids,
       outputIds: sampled.outputIds,
@@ -89,10 +92,8 @@ export async function runTurn(
 
 /** How many tokens the prompt of a request has. */
 export async function countPromptTokens(session: Session, request: ChatRequest, parts: TurnParts): Promise<number> {
-  const rendered = await parts.renderer.renderPrompt({
-    messages: restoreCallOrder(request.messages),
-    tools: allowedTools(session, request),
-  })
+  const messages = withModelCallIds(restoreCallOrder(request.messages), session.modelCallIds)
+  const rendered = await parts.renderer.renderPrompt({ messages, tools: allowedTools(session, request) })
   return rendered.ids.length
 }
 
@@ -112,44 +113,33 @@ function conversationOf(session: Session, request: ChatRequest): TurnConversatio
 
 async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
   const { messages, tools, head } = conversationOf(session, request)
-  const inherited = await inheritPrompt(session, { messages, tools, head }, parts)
-  const rendered = inherited ?? (await parts.renderer.renderPrompt({ messages, tools }))
+  const shown = { messages: withModelCallIds(messages, session.modelCallIds), tools }
+  const inherited = await inheritOrNull(session, shown, { ...parts, head, messages })
+  const rendered = inherited ?? (await parts.renderer.renderPrompt(shown))
   session.counters.add('control_token_in_content', rendered.protectedTokens)
+  session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
   const maxNewTokens = replyBudget({
     promptTokens: rendered.ids.length,
     maxContextTokens: session.options.maxContextTokens,
     maxGenerationTokens: session.options.maxGenerationTokens,
     clientMaxTokens: request.maxTokens,
   })
-  return { messages, tools, head, ids: rendered.ids, opensReasoning: opensReasoning(rendered.tail), maxNewTokens }
+  const isThinking = opensReasoning(rendered.tail, parts.reasoningFormat)
+  return { messages, tools, head, ids: rendered.ids, opensReasoning: isThinking, maxNewTokens }
 }
 
-/** Sampled ids as they are, then what the template writes for what is new. Null: nothing to inherit, or not here. */
-async function inheritPrompt(
+/** Null: nothing to inherit, or not here; the latter is counted. */
+async function inheritOrNull(
   session: Session,
-  { messages, tools, head }: Pick<Prompt, 'messages' | 'tools' | 'head'>,
-  parts: TurnParts,
+  shown: RenderRequest,
+  { head, messages, ...parts }: TurnParts & Pick<Prompt, 'messages' | 'head'>,
 ): Promise<RenderedPrompt | null> {
   if (session.trajectory.alignment !== 'inherit') return null
   const { turn, messageCount } = session.trajectory.findInheritance(messages, head)
   if (turn === null) return null
-  const last = turn.outputIds.at(-1)
-  const stopTokenId = last !== undefined && parts.stopTokenIds.includes(last) ? last : null
-  const suffix = await parts.renderer.renderSuffix({ messages, tools, inheritedMessages: messageCount, stopTokenId })
-  if (suffix === null) {
-    session.counters.add('inherit_not_possible')
-    return null
-  }
-  const kept = suffix.dropsStopToken ? turn.outputIds.slice(0, -1) : turn.outputIds
-  return { ...suffix, ids: concatenateIds([turn.promptIds, kept, suffix.ids]) }
-}
-
-/** Text in a prompt's end after which a reply begins inside its reasoning. */
-const reasoningOpeners = ['<think>', '[THINK]', '◁think▷', '<seed:think>']
-
-function opensReasoning(promptTail: string): boolean {
-  const end = promptTail.trimEnd()
-  return reasoningOpeners.some((opener) => end.endsWith(opener))
+  const prompt = await inheritPrompt({ turn, ...shown, inheritedMessages: messageCount }, parts)
+  if (prompt === null) session.counters.add('inherit_not_possible')
+  return prompt
 }
 
 function allowedTools(session: Session, request: ChatRequest): readonly ToolDefinition[] {
@@ -161,10 +151,16 @@ function allowedTools(session: Session, request: ChatRequest): readonly ToolDefi
 }
 
 /** The text of the sampled ids, without the stop token. */
-async function decodeOutput({ outputIds, finishReason }: EngineReply, parts: TurnParts): Promise<string> {
-  const last = outputIds.at(-1)
-  const endsInStop = finishReason === 'stop' && last !== undefined && parts.stopTokenIds.includes(last)
-  return parts.tokenizer.decode(endsInStop ? outputIds.slice(0, -1) : outputIds)
+async function decodeOutput({ outputIds }: EngineReply, parts: TurnParts): Promise<string> {
+  const isStopped = stopTokenOf(outputIds, parts.stopTokenIds) !== null
+  return parts.tokenizer.decode(isStopped ? outputIds.slice(0, -1) : outputIds)
+}
+
+function rememberCallIds(session: Session, parsed: ParsedOutput, { tool_calls: calls = [] }: AssistantMessage): void {
+  for (const [index, { id }] of calls.entries()) {
+    const modelId = parsed.calls[index]?.id ?? null
+    if (id !== undefined && modelId !== null) session.modelCallIds.set(id, modelId)
+  }
 }
 
 function countParsed(session: Session, parsed: ParsedOutput): void {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Engine } from '@agentrl/spec'
+import type { Engine, EngineReply } from '@agentrl/spec'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { Agent, request as httpRequest } from 'undici'
@@ -27,6 +27,8 @@ const chatTemplate: string = createRequire(import.meta.url)(
 
 const tokenizer = smallTokenizer()
 const stopTokenId = tokenizer.tokenToId('<|im_end|>') as number
+const secondStopTokenId = tokenizer.tokenToId('<|endoftext|>') as number
+const stopTokenIds = [stopTokenId, secondStopTokenId]
 const bashTool = {
   name: 'bash',
   description: 'Runs a command',
@@ -65,8 +67,8 @@ async function start(
   adapter = createAdapter({
     engine: options.engine?.(engine) ?? engine,
     tokenizer,
-    renderer: createRenderer({ tokenizer, chatTemplate, stopTokenIds: [stopTokenId] }),
-    stopTokenIds: [stopTokenId],
+    renderer: createRenderer({ tokenizer, chatTemplate, stopTokenIds }),
+    stopTokenIds,
     toolCallFormat: 'hermes',
     reasoningFormat: 'qwen3',
     maxBodyBytes: 100_000,
@@ -220,6 +222,95 @@ describe('a conversation', () => {
     // One user turn with both results, and the generation prompt: nothing more.
     expect(startsOf(second?.inputIds)).toBe(startsOf(first?.inputIds) + 2)
     expect(session.counters.toJSON()).toMatchObject({ control_token_in_content: 10 })
+  })
+})
+
+/** The engine with its replies changed. */
+function changing(change: (reply: EngineReply) => EngineReply): (real: SglangEngine) => Engine {
+  return (real) => ({ ...real, generate: async (request, options) => change(await real.generate(request, options)) })
+}
+
+describe('how a sampled turn ends', () => {
+  afterEach(stop)
+
+  test('what an engine samples behind a stop token is in no prompt and no sample, and is counted', async () => {
+    const beyond = await tokenizer.encode(' and more')
+    const overshoot = changing((reply) => ({
+      ...reply,
+      outputIds: Int32Array.of(...reply.outputIds, ...beyond),
+      outputLogprobs: Float32Array.of(...reply.outputLogprobs, ...Array.from(beyond, () => -1)),
+      finishReason: 'length',
+    }))
+    await start({ engine: overshoot })
+    const replies = await converseOverChat(openAi())
+    expect(replies.at(-1)?.content).toBe('All is well: Ärger, 东西, 🙂.')
+    const counts = session.counters.toJSON()
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(trainedPairsProblem(samples, standIn.calls)).toBeNull()
+    expect(ledger.buckets).toMatchObject({ stop_token_mismatch: turns.length * beyond.length })
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens - turns.length * beyond.length)
+    expect(counts).toMatchObject({ engine_overshot_stop: turns.length })
+    expect(samples[0]?.status).toBe('completed')
+  })
+
+  test('a second stop token trains where the conversation ends, and is left out where it goes on', async () => {
+    const second = changing((reply) => ({
+      ...reply,
+      outputIds: Int32Array.of(...reply.outputIds.slice(0, -1), secondStopTokenId),
+    }))
+    await start({ engine: second })
+    await converseOverChat(openAi())
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets).toMatchObject({ stop_token_mismatch: turns.length - 1 })
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens - turns.length + 1)
+    const tokens = [...(samples[0]?.tokens ?? [])]
+    expect(tokens.filter((id) => id === secondStopTokenId)).toHaveLength(1)
+    expect(tokens.at(-1)).toBe(secondStopTokenId)
+  })
+
+  test('a stop string of the client cuts what the client reads, not what is trained', async () => {
+    await start()
+    const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [{ role: 'user', content: 'go' }]
+    const { choices } = await openAi().chat.completions.create({ ...chatRequest, messages, stop: ['king'] })
+    const reply = choices[0]?.message as OpenAI.Chat.ChatCompletionMessage
+    expect(reply).toMatchObject({ content: 'Loo' })
+    await openAi().chat.completions.create({
+      ...chatRequest,
+      messages: [...messages, reply, { role: 'user', content: 'on' }],
+    })
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
+    expect(trainedPairsProblem(samples, standIn.calls)).toBeNull()
+  })
+
+  test('a turn that is cut is closed, and what follows continues it', async () => {
+    await start()
+    const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [{ role: 'user', content: 'go' }]
+    const { choices } = await openAi().chat.completions.create({ ...chatRequest, messages, max_tokens: 6 })
+    expect(choices[0]?.finish_reason).toBe('length')
+    const reply = choices[0]?.message as OpenAI.Chat.ChatCompletionMessage
+    await openAi().chat.completions.create({
+      ...chatRequest,
+      messages: [...messages, reply, { role: 'user', content: 'on' }],
+    })
+    const [first, second] = standIn.calls
+    const between = second?.inputIds.slice((first?.inputIds.length ?? 0) + (first?.outputIds.length ?? 0))
+    expect(await tokenizer.decode(between ?? new Int32Array())).toBe(
+      '\n</think>\n\n<|im_end|>\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n',
+    )
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
+  })
+
+  test('each sample says what became of earlier reasoning', async () => {
+    await start()
+    await openAi().chat.completions.create(chatRequest)
+    const { samples } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples[0]?.metadata).toMatchObject({ history_reasoning: 'keep' })
   })
 })
 

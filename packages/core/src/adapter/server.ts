@@ -53,7 +53,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
   if (options.stopTokenIds.length === 0) {
     throw new WireError('wire_unsupported', 'An adapter needs at least one stop token id: none was found or given')
   }
-  const sessions = new SessionStore({ trajectory: options.trajectory ?? {} })
+  const { historyReasoning } = options.renderer
+  const sessions = new SessionStore({ trajectory: options.trajectory ?? {}, historyReasoning })
   const controlToken = options.controlToken ?? randomBytes(32).toString('hex')
   const logger = options.logger ?? silentLogger
   const app = createAdapterApp({

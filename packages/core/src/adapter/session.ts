@@ -5,12 +5,20 @@ import type { LinearizeOptions } from '../alignment/linearize.ts'
 import type { UntrainedReason } from '../alignment/message-tree.ts'
 import { Trajectory, type TrajectoryOptions } from '../alignment/trajectory.ts'
 import { Counters } from '../counters.ts'
+import { type HistoryReasoning, historyReasoningField } from '../history-reasoning.ts'
 import { BranchTracker } from './branch-tracker.ts'
 import { type DecodeIds, DriftLog } from './drift-log.ts'
 import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
 import { type ResolvedSessionOptions, resolveSessionOptions, type SessionOptions } from './session-options.ts'
 import type { TurnClient, TurnConversation } from './turn-context.ts'
 import { UndeliveredReplies } from './undelivered-replies.ts'
+
+/** What all sessions of an adapter have in common. */
+export interface SessionParts {
+  readonly trajectory: TrajectoryOptions
+  /** Written into each sample. */
+  readonly historyReasoning: HistoryReasoning
+}
 
 /**
  * The conversation of one attempt with the adapter.
@@ -32,19 +40,23 @@ export class Session {
   readonly #branches: BranchTracker
   readonly #drifts = new DriftLog(this.counters)
   readonly #undelivered = new UndeliveredReplies()
+  /** The ids that the model wrote for its calls, by the ids that the client got. */
+  readonly modelCallIds: Map<string, string> = new Map()
   readonly #inFlight = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
   /** The failure of the engine that the session's latest turn ended in; null if a reply came. */
   engineFailure: EngineError | null = null
+  readonly #historyReasoning: HistoryReasoning
   #turnsBegun = 0
   #isClosing = false
 
-  constructor(id: SessionId, options: SessionOptions, trajectoryOptions: TrajectoryOptions) {
+  constructor(id: SessionId, options: SessionOptions, { trajectory, historyReasoning }: SessionParts) {
     this.id = id
     this.handle = `${id.slice(0, id.lastIndexOf('-'))}-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`
     this.options = resolveSessionOptions(options)
-    this.trajectory = new Trajectory(trajectoryOptions)
+    this.trajectory = new Trajectory(trajectory)
     this.#branches = new BranchTracker(this.trajectory)
+    this.#historyReasoning = historyReasoning
   }
 
   get isClosing(): boolean {
@@ -147,7 +159,9 @@ export class Session {
 
   /** The samples of the session and where its tokens went. */
   linearize(options: LinearizeOptions): { samples: Sample[]; ledger: Ledger } {
-    return this.trajectory.linearize({ branchPolicies: this.options.branchPolicies, ...options })
+    const isInherited = this.trajectory.alignment === 'inherit'
+    const metadata = { [historyReasoningField]: isInherited ? this.#historyReasoning : 'template', ...options.metadata }
+    return this.trajectory.linearize({ branchPolicies: this.options.branchPolicies, ...options, metadata })
   }
 
   #refuseIfClosing(): void {

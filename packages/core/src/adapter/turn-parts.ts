@@ -3,7 +3,7 @@ import type { ReasoningFormatName, ToolCallFormatName } from '@agentrl/tool-call
 import type { Renderer } from '../render/renderer.ts'
 import type { Tokenizer } from '../render/tokenizer.ts'
 
-/** What every turn of an adapter shares. */
+/** What every turn of an adapter works with. */
 export interface TurnParts {
   readonly engine: Engine
   readonly tokenizer: Tokenizer

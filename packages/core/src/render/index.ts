@@ -4,13 +4,14 @@ export type { RenderedSegment, RenderedTextSplitter, SplitText } from './control
 export { createRenderedTextSplitter, splitRendered } from './control-tokens.ts'
 export type { LosslessJsonOptions } from './lossless-json.ts'
 export { parseLosslessJson } from './lossless-json.ts'
-export type { RenderRequest, SuffixRequest } from './render-request.ts'
 export {
   createRenderer,
   type RenderedPrompt,
   type RenderedSuffix,
   type Renderer,
   type RendererOptions,
+  type RenderRequest,
+  type SuffixRequest,
 } from './renderer.ts'
 export type { ConversionOptions, TemplateMessages, TemplateValue } from './template-values.ts'
 export { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
