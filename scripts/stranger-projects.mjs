@@ -4,6 +4,7 @@
  */
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,7 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { runProgram } from './checks.mjs'
 
 const typeScriptVersions = ['5.6.3', '5.9.3']
@@ -84,6 +86,14 @@ async function compile(folder, files, { version, compiler, typeRoots }) {
   return join(folder, `out-${version}`)
 }
 
+const root = fileURLToPath(new URL('..', import.meta.url))
+const goldenStranger = join(root, 'scripts', 'golden-stranger.mjs')
+/** An excerpt that every clone has, and the whole recorded set where it lies beside the checkout. */
+const goldenFiles = [
+  join(root, 'packages', 'core', 'src', 'alignment', '__fixtures__', 'trajectory-rerender-excerpt.json'),
+  join(root, '..', 'shared', 'golden', 'trajectory-rerender.jsonl'),
+].filter(existsSync)
+
 const executableMarks = ['7f454c46', 'cffaedfe', 'cefaedfe', 'feedfacf', 'cafebabe']
 
 /** Files below a folder that are, or would build, machine code. */
@@ -124,6 +134,12 @@ export async function checkCoreStranger({ check, tarballs, typeScripts, readmes 
           const found = findNativeFiles(join(folder, 'node_modules'))
           if (found.length > 0) throw new Error(found.join('\n'))
         })
+        for (const rows of goldenFiles) {
+          await check(`the packed @agentrl/core equals ${basename(rows)}`, async () => {
+            copyFileSync(goldenStranger, join(folder, 'golden.mjs'))
+            await runProgram(process.execPath, ['golden.mjs', rows], { cwd: folder })
+          })
+        }
         const examples = readmes.flatMap(examplesOf)
         await check('the READMEs have an example of @agentrl/core', () => {
           if (examples.length === 0)

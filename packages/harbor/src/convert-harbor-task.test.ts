@@ -197,6 +197,7 @@ describe('a valid task that we can’t run is refused with its reason', () => {
     ['refused-windows', ['windows']],
     ['refused-multi-step', ['multi_step']],
     ['refused-separate-verifier', ['separate_verifier']],
+    ['refused-prior-trajectory', ['prior_trajectory']],
     ['refused-multi-container', ['multi_container']],
     ['refused-gpu', ['gpu']],
     ['refused-tpu', ['tpu']],

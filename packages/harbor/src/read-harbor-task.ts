@@ -131,6 +131,7 @@ async function readTask(root: string): Promise<HarborTask> {
     name: config.packageName ?? basename(root),
     instruction,
     problemStatement: await readProblemStatement(root),
+    hasTrajectory: (await kindOf(join(root, 'trajectory.json'))) !== 'absent',
     dockerfile: dockerfile === null ? null : parseDockerfile(dockerfile),
     composeFile: composeNames.find((name) => environmentFiles.includes(name)) ?? null,
     hasDockerIgnore: environmentFiles.some((name) => name.endsWith('.dockerignore')),

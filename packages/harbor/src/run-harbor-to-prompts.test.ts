@@ -33,9 +33,9 @@ test('rows go to stdout and refusals to stderr; a refusal fails the run', async 
     'schema-none',
     'swe-bench',
   ])
-  expect(reported.match(/^refused: /gm)).toHaveLength(7)
+  expect(reported.match(/^refused: /gm)).toHaveLength(8)
   expect(reported).toContain('it takes Docker Compose (multi_container)')
-  expect(reported).toMatch(/7 rows written to stdout, 7 tasks refused\n$/)
+  expect(reported).toMatch(/7 rows written to stdout, 8 tasks refused\n$/)
 })
 
 test('refusals may be allowed', async () => {

@@ -1,9 +1,11 @@
 import { type FileHandle, mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { requireOneHistoryReasoning } from '@agentrl/core'
 import type { PromptRow } from '@agentrl/harbor'
+import type { Sample } from '@agentrl/spec'
 import type { AttemptResult } from './attempt-result.ts'
 import { slimeLine, slimePlaceholderLine } from './export/slime.ts'
-import type { RunReport } from './run-report.ts'
+import type { RunFilePaths, RunReport } from './run-report.ts'
 
 /**
  * The files of a run. Lines are appended whole as attempts end, so whatever
@@ -15,13 +17,6 @@ import type { RunReport } from './run-report.ts'
  *   sandboxes/       what each sandbox did
  *   report.json      the whole run, written at its end
  */
-export interface RunFilePaths {
-  readonly directory: string
-  readonly samples: string
-  readonly attempts: string
-  readonly report: string
-}
-
 export interface RunFiles extends AsyncDisposable {
   readonly paths: RunFilePaths
   writeAttempt(
@@ -42,9 +37,14 @@ export async function openRunFiles(directory: string): Promise<RunFiles> {
   const samples = await open(paths.samples, 'w')
   const attempts = await open(paths.attempts, 'w')
   let sampleCount = 0
+  // The file is one batch to a trainer.
+  let firstSample: Pick<Sample, 'id' | 'metadata'> | null = null
   return {
     paths,
     async writeAttempt(result, { row, responses }) {
+      requireOneHistoryReasoning(firstSample === null ? result.samples : [firstSample, ...result.samples])
+      const [first] = result.samples
+      if (first !== undefined) firstSample ??= { id: first.id, metadata: first.metadata }
       const base = {
         groupIndex: result.groupIndex,
         // Unique within the run without knowing its size: a trainer only compares them.

@@ -2,7 +2,14 @@ import { addCounts, addLedgers, ledgerProblem } from '@agentrl/core'
 import { diagnoseGroups, groupedPassRate } from '@agentrl/metrics'
 import type { Ledger } from '@agentrl/spec'
 import type { AttemptResult } from './attempt-result.ts'
-import type { RunFilePaths } from './run-files.ts'
+
+/** Where the files of a run are. */
+export interface RunFilePaths {
+  readonly directory: string
+  readonly samples: string
+  readonly attempts: string
+  readonly report: string
+}
 
 /** A run in numbers. Written as `report.json`. */
 export interface RunReport {

@@ -41,7 +41,7 @@ export function prepareLimits(options: ExecOptions, signal: AbortSignal): Comman
   checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   checkInteger('maxOutputBytes', maxOutputBytes, 1, 2 ** 30)
   checkInteger('graceMs', graceMs, 0, 600_000)
-  return { timeoutMs, maxOutputBytes, graceMs, overflow, signal }
+  return { timeoutMs, maxOutputBytes, graceMs, overflow, signal, onOutput: options.onOutput ?? (() => {}) }
 }
 
 function checkArguments(argv: readonly string[], env: Readonly<Record<string, string>>): void {

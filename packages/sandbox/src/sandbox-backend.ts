@@ -46,6 +46,8 @@ export interface RunningCommand {
   /** Resolves with the exit code of the first process; rejects with `sandbox_lost`. */
   readonly exitCode: Promise<number>
   readonly group: ProcessGroup
+  /** Whether it was ended because its output filled the sandbox. Default: no. */
+  isOverfull?(): boolean
   /** The command is over for its caller: what is still open must not keep this process alive. */
   release(): void
 }

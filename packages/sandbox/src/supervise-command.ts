@@ -11,6 +11,7 @@ export interface CommandLimits {
   readonly overflow: 'end' | 'keep-tail'
   readonly graceMs: number
   readonly signal: AbortSignal
+  readonly onOutput: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void
 }
 
 type Stop = { readonly kind: 'timed_out' | 'overflow' | 'cancelled' }
@@ -25,34 +26,48 @@ const idleMs = 50
  * before this resolves. Rejects with the error of a start that fails, and with
  * `sandbox_survivors` and `sandbox_lost`.
  *
- * A start that hangs is over at the timeout as well. Should it come about
- * after all, the command is ended at once; `onLate` is given that work.
+ * A start that hangs is over soon after the timeout as well. Should it come
+ * about after all, the command is ended at once; `onLate` is given that work.
  */
 export async function superviseCommand(
   start: () => Promise<RunningCommand>,
   limits: CommandLimits,
   onLate: (work: Promise<void>) => void,
+  lateStartMs: number = 5_000,
 ): Promise<ExecOutcome> {
   const startedAt = performance.now()
   const keep = limits.overflow === 'end' ? 'head' : 'tail'
   const stdout = createOutputCollector(limits.maxOutputBytes, keep)
   const stderr = createOutputCollector(limits.maxOutputBytes, keep)
   const { stopped, stop, close } = watchLimits(limits)
+  let isSettled = false
+  let hearingFailure: { readonly error: unknown } | undefined
+  const hear: CommandLimits['onOutput'] = (stream, chunk) => {
+    try {
+      limits.onOutput(stream, chunk)
+    } catch (error) {
+      hearingFailure ??= { error }
+      stop({ kind: 'cancelled' })
+    }
+  }
   const settle = (end: End): ExecOutcome => describeEnd(end, limits, stdout, stderr, performance.now() - startedAt)
   try {
     const starting = start()
-    const running = await Promise.race([starting, stopped.then(() => undefined)])
+    const running = await Promise.race([starting, stopped.then(() => delay(lateStartMs, undefined, { ref: false }))])
     if (running === undefined) {
       onLate(endLateCommand(starting, limits))
       return settle(await stopped)
     }
     const activity = { count: 0 }
-    const onOverflow = (): void => {
-      if (limits.overflow === 'end') stop({ kind: 'overflow' })
+    const take = (name: 'stdout' | 'stderr', collector: OutputCollector) => (chunk: Uint8Array) => {
+      activity.count += 1
+      const isOver = collector.push(chunk)
+      if (!isSettled) hear(name, chunk)
+      if (isOver && limits.overflow === 'end') stop({ kind: 'overflow' })
     }
     const pumps = Promise.all([
-      pump(running.stdout, stdout, activity, onOverflow),
-      pump(running.stderr, stderr, activity, onOverflow),
+      pump(running.stdout, take('stdout', stdout)),
+      pump(running.stderr, take('stderr', stderr)),
     ])
     const exited = running.exitCode.then((exitCode) => ({ kind: 'exited' as const, exitCode }))
     // When a limit wins the race, nobody waits for the exit any more.
@@ -61,11 +76,13 @@ export async function superviseCommand(
       const end = await Promise.race([exited, stopped])
       if (end.kind !== 'exited') await terminateProcessGroup(running.group, { graceMs: limits.graceMs })
       await drain(pumps, activity)
-      return settle(end)
+      if (hearingFailure !== undefined) throw hearingFailure.error
+      return settle(running.isOverfull?.() === true ? { kind: 'overflow' } : end)
     } finally {
       running.release()
     }
   } finally {
+    isSettled = true
     close()
     stdout.close()
     stderr.close()
@@ -118,18 +135,10 @@ function describeEnd(
   return { ...output, kind: 'overflow', maxOutputBytes: limits.maxOutputBytes }
 }
 
-/** Reads a stream to its end, also after the collector is closed: a writer in the background must not meet a broken pipe. */
-async function pump(
-  stream: AsyncIterable<Uint8Array>,
-  collector: OutputCollector,
-  activity: { count: number },
-  onOverflow: () => void,
-): Promise<void> {
+/** Reads a stream to its end, also after the command is settled: a writer in the background must not meet a broken pipe. */
+async function pump(stream: AsyncIterable<Uint8Array>, take: (chunk: Uint8Array) => void): Promise<void> {
   try {
-    for await (const chunk of stream) {
-      activity.count += 1
-      if (collector.push(chunk)) onOverflow()
-    }
+    for await (const chunk of stream) take(chunk)
   } catch {
     // A stream that breaks has ended; how the command ended is said by its exit code.
   }

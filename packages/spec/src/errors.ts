@@ -63,6 +63,7 @@ export const errorCodes = {
   trajectory: {
     trajectory_invalid_turn: 'A turn breaks an invariant of its type',
     trajectory_not_reconciled: 'The ledger does not add up',
+    trajectory_mixed_history: 'A batch mixes samples that keep earlier reasoning with samples that follow the template',
     trajectory_template: 'The chat template could not be rendered',
     trajectory_tokenizer: 'The tokenizer could not be loaded or used',
   },

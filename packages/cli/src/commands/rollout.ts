@@ -1,5 +1,6 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { HistoryReasoning } from '@agentrl/core'
 import { createAdapter } from '@agentrl/core/adapter'
 import { createRenderer } from '@agentrl/core/render'
 import { findHarness, harnesses } from '@agentrl/harnesses'
@@ -38,6 +39,7 @@ interface RolloutFlags {
   readonly turnCap: number
   readonly toolCallFormat: ToolCallFormatName
   readonly reasoningFormat: ReasoningFormatName
+  readonly historyReasoning: HistoryReasoning
   readonly temperature: number
   readonly topP: number
   readonly topK: number
@@ -86,6 +88,11 @@ export function rolloutCommand(context: CommandContext): Command {
         .choices([...reasoningFormats])
         .default('qwen3'),
     )
+    .addOption(
+      new Option('--history-reasoning <policy>', 'earlier reasoning where the template rewrites it: as sampled, or not')
+        .choices(['keep', 'template'])
+        .default('keep'),
+    )
     .optionsGroup('Sampling (a training run refuses what is not the trained policy):')
     .option('--temperature <number>', 'over 0 for training', numberOption(0, 10), 1)
     .option('--top-p <number>', '1 is off', numberOption(0, 1), 1)
@@ -132,7 +139,7 @@ async function rollout(flags: RolloutFlags, context: CommandContext): Promise<vo
   await using adapter = createAdapter({
     engine,
     tokenizer: model.tokenizer,
-    renderer: createRenderer(model),
+    renderer: createRenderer({ ...model, historyReasoning: flags.historyReasoning }),
     stopTokenIds: model.stopTokenIds,
     toolCallFormat: flags.toolCallFormat,
     reasoningFormat: flags.reasoningFormat,

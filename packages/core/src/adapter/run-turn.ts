@@ -1,19 +1,18 @@
-import type { Clock, Engine, EngineReply, Logger, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
-import {
-  type ParsedOutput,
-  parseModelOutput,
-  type ReasoningFormatName,
-  type ToolCallFormatName,
-} from '@agentrl/tool-calls'
-import { concatenateIds } from '../render/concatenate-ids.ts'
-import type { RenderedPrompt, Renderer } from '../render/renderer.ts'
-import type { Tokenizer } from '../render/tokenizer.ts'
+import type { AssistantMessage, EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import { type ParsedOutput, type ParseOptions, parseModelOutput } from '@agentrl/tool-calls'
+import type { RenderedPrompt, RenderRequest } from '../render/renderer.ts'
+import { inheritPrompt, stopTokenOf } from './inherit-prompt.ts'
+import { withModelCallIds } from './model-call-ids.ts'
+import { opensReasoning } from './opens-reasoning.ts'
 import { replyBudget } from './overflow.ts'
 import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
 import { restoreCallOrder } from './restore-call-order.ts'
 import { sampleTurn } from './sample-turn.ts'
 import type { Session } from './session.ts'
 import { effectiveSampling } from './session-options.ts'
+import type { TurnClient, TurnConversation } from './turn-context.ts'
+import type { TurnParts } from './turn-parts.ts'
+import { passUndeclaredCalls } from './undeclared-calls.ts'
 import { toWireMessage } from './wire-message.ts'
 
 /**
@@ -26,26 +25,14 @@ import { toWireMessage } from './wire-message.ts'
  * What is recorded for training is the engine's ids and log-probabilities; what
  * the client reads is decoded from them, and repaired where a call needs it.
  */
-export interface TurnParts {
-  readonly engine: Engine
-  readonly tokenizer: Tokenizer
-  readonly renderer: Renderer
-  readonly stopTokenIds: readonly number[]
-  readonly toolCallFormat: ToolCallFormatName
-  readonly reasoningFormat: ReasoningFormatName
-  /** Calls made again after a retryable failure. */
-  readonly engineRetries: number
-  readonly clock: Clock
-  readonly newId: () => string
-  readonly logger: Logger
-}
-
 export async function runTurn(
   session: Session,
   request: ChatRequest,
   parts: TurnParts,
-  clientSignal: AbortSignal,
+  client: TurnClient,
 ): Promise<ChatReply> {
+  const replayed = session.replayUndelivered(() => conversationOf(session, request), client.signal)
+  if (replayed !== null) return replayed
   return session.run(async (turnNumber, sessionSignal) => {
     const prompt = await buildPrompt(session, request, parts)
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
@@ -53,26 +40,28 @@ export async function runTurn(
     for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
     const sampled = await sampleTurn(
       {
-        requestId: `${session.id}_t${turnNumber}`,
-        routingKey: session.id,
+        requestId: `${session.handle}_t${turnNumber}`,
+        routingKey: session.handle,
         promptIds: prompt.ids,
         sampling,
         maxNewTokens: prompt.maxNewTokens,
         stopTokenIds: parts.stopTokenIds,
       },
-      { parts, session, signal: AbortSignal.any([clientSignal, sessionSignal]) },
+      { parts, session, signal: AbortSignal.any([client.signal, sessionSignal]) },
     )
     const rawText = await decodeOutput(sampled, parts)
-    const parsed = parseModelOutput(rawText, {
+    const parsing: ParseOptions = {
       format: parts.toolCallFormat,
       reasoning: parts.reasoningFormat,
       thinking: prompt.opensReasoning,
       tools: prompt.tools,
       finishReason: sampled.finishReason,
-    })
+    }
+    const parsed = passUndeclaredCalls(parseModelOutput(rawText, parsing), { rawText, parsing })
     countParsed(session, parsed)
     const { finishReason } = sampled
     const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
+    rememberCallIds(session, parsed, message)
     const turn: Turn = {
       promptIds: prompt.ids,
       outputIds: sampled.outputIds,
@@ -83,14 +72,7 @@ export async function runTurn(
       ...(sampled.weightSpans === undefined ? {} : { weightSpans: sampled.weightSpans }),
       ...(sampled.routedExperts === undefined ? {} : { routedExperts: sampled.routedExperts }),
     }
-    session.recordTurn({
-      turn,
-      promptMessages: prompt.messages,
-      responseMessage: message,
-      head: prompt.head,
-      isDisconnected: clientSignal.aborted,
-    })
-    return {
+    const reply: ChatReply = {
       id: `msg_${parts.newId()}`,
       model: request.model,
       message,
@@ -102,15 +84,16 @@ export async function runTurn(
       },
       createdAt: Math.floor(parts.clock.now() / 1000),
     }
+    const decode = async (ids: Int32Array) => parts.tokenizer.decode(ids)
+    await session.recordTurn({ turn, conversation: prompt, request, reply, client, decode })
+    return reply
   })
 }
 
 /** How many tokens the prompt of a request has. */
 export async function countPromptTokens(session: Session, request: ChatRequest, parts: TurnParts): Promise<number> {
-  const rendered = await parts.renderer.renderPrompt({
-    messages: restoreCallOrder(request.messages),
-    tools: allowedTools(session, request),
-  })
+  const messages = withModelCallIds(restoreCallOrder(request.messages), session.modelCallIds)
+  const rendered = await parts.renderer.renderPrompt({ messages, tools: allowedTools(session, request) })
   return rendered.ids.length
 }
 
@@ -123,48 +106,40 @@ interface Prompt {
   readonly maxNewTokens: number
 }
 
-async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
-  const messages = restoreCallOrder(request.messages)
+function conversationOf(session: Session, request: ChatRequest): TurnConversation {
   const tools = allowedTools(session, request)
-  const head = JSON.stringify(tools)
-  const inherited = await inheritPrompt(session, { messages, tools, head }, parts)
-  const rendered = inherited ?? (await parts.renderer.renderPrompt({ messages, tools }))
+  return { messages: restoreCallOrder(request.messages), tools, head: JSON.stringify(tools) }
+}
+
+async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
+  const { messages, tools, head } = conversationOf(session, request)
+  const shown = { messages: withModelCallIds(messages, session.modelCallIds), tools }
+  const inherited = await inheritOrNull(session, shown, { ...parts, head, messages })
+  const rendered = inherited ?? (await parts.renderer.renderPrompt(shown))
   session.counters.add('control_token_in_content', rendered.protectedTokens)
+  session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
   const maxNewTokens = replyBudget({
     promptTokens: rendered.ids.length,
     maxContextTokens: session.options.maxContextTokens,
     maxGenerationTokens: session.options.maxGenerationTokens,
     clientMaxTokens: request.maxTokens,
   })
-  return { messages, tools, head, ids: rendered.ids, opensReasoning: opensReasoning(rendered.tail), maxNewTokens }
+  const isThinking = opensReasoning(rendered.tail, parts.reasoningFormat)
+  return { messages, tools, head, ids: rendered.ids, opensReasoning: isThinking, maxNewTokens }
 }
 
-/** Sampled ids as they are, then what the template writes for what is new. Null: nothing to inherit, or not here. */
-async function inheritPrompt(
+/** Null: nothing to inherit, or not here; the latter is counted. */
+async function inheritOrNull(
   session: Session,
-  { messages, tools, head }: Pick<Prompt, 'messages' | 'tools' | 'head'>,
-  parts: TurnParts,
+  shown: RenderRequest,
+  { head, messages, ...parts }: TurnParts & Pick<Prompt, 'messages' | 'head'>,
 ): Promise<RenderedPrompt | null> {
   if (session.trajectory.alignment !== 'inherit') return null
   const { turn, messageCount } = session.trajectory.findInheritance(messages, head)
   if (turn === null) return null
-  const last = turn.outputIds.at(-1)
-  const stopTokenId = last !== undefined && parts.stopTokenIds.includes(last) ? last : null
-  const suffix = await parts.renderer.renderSuffix({ messages, tools, inheritedMessages: messageCount, stopTokenId })
-  if (suffix === null) {
-    session.counters.add('inherit_not_possible')
-    return null
-  }
-  const kept = suffix.dropsStopToken ? turn.outputIds.slice(0, -1) : turn.outputIds
-  return { ...suffix, ids: concatenateIds([turn.promptIds, kept, suffix.ids]) }
-}
-
-/** Text in a prompt's end after which a reply begins inside its reasoning. */
-const reasoningOpeners = ['<think>', '[THINK]', '◁think▷', '<seed:think>']
-
-function opensReasoning(promptTail: string): boolean {
-  const end = promptTail.trimEnd()
-  return reasoningOpeners.some((opener) => end.endsWith(opener))
+  const prompt = await inheritPrompt({ turn, ...shown, inheritedMessages: messageCount }, parts)
+  if (prompt === null) session.counters.add('inherit_not_possible')
+  return prompt
 }
 
 function allowedTools(session: Session, request: ChatRequest): readonly ToolDefinition[] {
@@ -176,10 +151,16 @@ function allowedTools(session: Session, request: ChatRequest): readonly ToolDefi
 }
 
 /** The text of the sampled ids, without the stop token. */
-async function decodeOutput({ outputIds, finishReason }: EngineReply, parts: TurnParts): Promise<string> {
-  const last = outputIds.at(-1)
-  const endsInStop = finishReason === 'stop' && last !== undefined && parts.stopTokenIds.includes(last)
-  return parts.tokenizer.decode(endsInStop ? outputIds.slice(0, -1) : outputIds)
+async function decodeOutput({ outputIds }: EngineReply, parts: TurnParts): Promise<string> {
+  const isStopped = stopTokenOf(outputIds, parts.stopTokenIds) !== null
+  return parts.tokenizer.decode(isStopped ? outputIds.slice(0, -1) : outputIds)
+}
+
+function rememberCallIds(session: Session, parsed: ParsedOutput, { tool_calls: calls = [] }: AssistantMessage): void {
+  for (const [index, { id }] of calls.entries()) {
+    const modelId = parsed.calls[index]?.id ?? null
+    if (id !== undefined && modelId !== null) session.modelCallIds.set(id, modelId)
+  }
 }
 
 function countParsed(session: Session, parsed: ParsedOutput): void {

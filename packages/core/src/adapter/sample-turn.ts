@@ -1,7 +1,14 @@
-import { EngineError, type EngineReply, type EngineRequest, isAgentRlError, type WeightSpan } from '@agentrl/spec'
+import {
+  EngineError,
+  type EngineReply,
+  type EngineRequest,
+  isAgentRlError,
+  type RoutedExperts,
+  type WeightSpan,
+} from '@agentrl/spec'
 import { concatenateIds } from '../render/concatenate-ids.ts'
-import type { TurnParts } from './run-turn.ts'
 import type { Session } from './session.ts'
+import type { TurnParts } from './turn-parts.ts'
 
 /**
  * The reply of one turn, from one engine call or several:
@@ -11,6 +18,9 @@ import type { Session } from './session.ts'
  * - A call that the engine aborted (a weight update, a pause) did return a part
  *   of the sample. The turn is never sampled again from its start, which would
  *   favour short turns: prompt and part are submitted, and the rest is appended.
+ * - An engine that goes on behind a stop id (it decodes several ids at a time,
+ *   or does not know this one) has sampled what no prompt can hold. The turn
+ *   ends at its first stop id; what came after is counted and left out.
  */
 interface SamplingContext {
   readonly parts: Pick<TurnParts, 'engine' | 'engineRetries' | 'logger'>
@@ -28,7 +38,7 @@ export async function sampleTurn(request: EngineRequest, context: SamplingContex
   try {
     for (let continuation = 0; continuation <= maxContinuations; continuation += 1) {
       const reply = await callEngine(continueRequest(request, sampled, continuation), context)
-      sampled = sampled === null ? reply : joinReplies(sampled, reply)
+      sampled = endAtStop(sampled === null ? reply : joinReplies(sampled, reply), request.stopTokenIds, session)
       if (sampled.finishReason !== 'abort') {
         session.engineFailure = null
         return sampled
@@ -44,6 +54,38 @@ export async function sampleTurn(request: EngineRequest, context: SamplingContex
     if (error instanceof EngineError) session.engineFailure = error
     throw error
   }
+}
+
+/** The reply up to its first stop id, whatever the engine calls its end. */
+function endAtStop(reply: EngineReply, stopTokenIds: readonly number[], session: Session): EngineReply {
+  const stop = reply.outputIds.findIndex((id) => stopTokenIds.includes(id))
+  if (stop < 0) return reply
+  const end = stop + 1
+  const beyond = reply.outputIds.length - end
+  if (beyond === 0) return { ...reply, finishReason: 'stop' }
+  session.trajectory.recordDiscarded('stop_token_mismatch', beyond)
+  session.counters.add('engine_overshot_stop')
+  const { routedExperts, ...rest } = reply
+  return {
+    ...rest,
+    outputIds: reply.outputIds.slice(0, end),
+    outputLogprobs: reply.outputLogprobs.slice(0, end),
+    finishReason: 'stop',
+    ...(reply.weightSpans === undefined ? {} : { weightSpans: spansUpTo(reply.weightSpans, end) }),
+    ...(routedExperts === undefined ? {} : { routedExperts: withoutRows(routedExperts, beyond) }),
+  }
+}
+
+function spansUpTo(spans: readonly WeightSpan[], end: number): readonly WeightSpan[] {
+  return spans
+    .filter((span) => span.tokenStart < end)
+    .map((span) => ({ ...span, tokenEnd: Math.min(span.tokenEnd, end) }))
+}
+
+/** Rows are positions of prompt and output in order, so what was cut off the output is cut off their end. */
+function withoutRows(experts: RoutedExperts, rows: number): RoutedExperts {
+  const rowLength = experts.layers * experts.topK
+  return { ...experts, indices: experts.indices.slice(0, Math.max(0, experts.indices.length - rows * rowLength)) }
 }
 
 function continueRequest(request: EngineRequest, sampled: EngineReply | null, continuation: number): EngineRequest {

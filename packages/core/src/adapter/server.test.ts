@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Engine } from '@agentrl/spec'
+import type { Engine, EngineReply } from '@agentrl/spec'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { Agent, request as httpRequest } from 'undici'
@@ -27,6 +27,8 @@ const chatTemplate: string = createRequire(import.meta.url)(
 
 const tokenizer = smallTokenizer()
 const stopTokenId = tokenizer.tokenToId('<|im_end|>') as number
+const secondStopTokenId = tokenizer.tokenToId('<|endoftext|>') as number
+const stopTokenIds = [stopTokenId, secondStopTokenId]
 const bashTool = {
   name: 'bash',
   description: 'Runs a command',
@@ -65,8 +67,8 @@ async function start(
   adapter = createAdapter({
     engine: options.engine?.(engine) ?? engine,
     tokenizer,
-    renderer: createRenderer({ tokenizer, chatTemplate, stopTokenIds: [stopTokenId] }),
-    stopTokenIds: [stopTokenId],
+    renderer: createRenderer({ tokenizer, chatTemplate, stopTokenIds }),
+    stopTokenIds,
     toolCallFormat: 'hermes',
     reasoningFormat: 'qwen3',
     maxBodyBytes: 100_000,
@@ -223,6 +225,95 @@ describe('a conversation', () => {
   })
 })
 
+/** The engine with its replies changed. */
+function changing(change: (reply: EngineReply) => EngineReply): (real: SglangEngine) => Engine {
+  return (real) => ({ ...real, generate: async (request, options) => change(await real.generate(request, options)) })
+}
+
+describe('how a sampled turn ends', () => {
+  afterEach(stop)
+
+  test('what an engine samples behind a stop token is in no prompt and no sample, and is counted', async () => {
+    const beyond = await tokenizer.encode(' and more')
+    const overshoot = changing((reply) => ({
+      ...reply,
+      outputIds: Int32Array.of(...reply.outputIds, ...beyond),
+      outputLogprobs: Float32Array.of(...reply.outputLogprobs, ...Array.from(beyond, () => -1)),
+      finishReason: 'length',
+    }))
+    await start({ engine: overshoot })
+    const replies = await converseOverChat(openAi())
+    expect(replies.at(-1)?.content).toBe('All is well: Ärger, 东西, 🙂.')
+    const counts = session.counters.toJSON()
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(trainedPairsProblem(samples, standIn.calls)).toBeNull()
+    expect(ledger.buckets).toMatchObject({ stop_token_mismatch: turns.length * beyond.length })
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens - turns.length * beyond.length)
+    expect(counts).toMatchObject({ engine_overshot_stop: turns.length })
+    expect(samples[0]?.status).toBe('completed')
+  })
+
+  test('a second stop token trains where the conversation ends, and is left out where it goes on', async () => {
+    const second = changing((reply) => ({
+      ...reply,
+      outputIds: Int32Array.of(...reply.outputIds.slice(0, -1), secondStopTokenId),
+    }))
+    await start({ engine: second })
+    await converseOverChat(openAi())
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets).toMatchObject({ stop_token_mismatch: turns.length - 1 })
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens - turns.length + 1)
+    const tokens = [...(samples[0]?.tokens ?? [])]
+    expect(tokens.filter((id) => id === secondStopTokenId)).toHaveLength(1)
+    expect(tokens.at(-1)).toBe(secondStopTokenId)
+  })
+
+  test('a stop string of the client cuts what the client reads, not what is trained', async () => {
+    await start()
+    const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [{ role: 'user', content: 'go' }]
+    const { choices } = await openAi().chat.completions.create({ ...chatRequest, messages, stop: ['king'] })
+    const reply = choices[0]?.message as OpenAI.Chat.ChatCompletionMessage
+    expect(reply).toMatchObject({ content: 'Loo' })
+    await openAi().chat.completions.create({
+      ...chatRequest,
+      messages: [...messages, reply, { role: 'user', content: 'on' }],
+    })
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
+    expect(trainedPairsProblem(samples, standIn.calls)).toBeNull()
+  })
+
+  test('a turn that is cut is closed, and what follows continues it', async () => {
+    await start()
+    const messages: OpenAI.Chat.ChatCompletionMessageParam[] = [{ role: 'user', content: 'go' }]
+    const { choices } = await openAi().chat.completions.create({ ...chatRequest, messages, max_tokens: 6 })
+    expect(choices[0]?.finish_reason).toBe('length')
+    const reply = choices[0]?.message as OpenAI.Chat.ChatCompletionMessage
+    await openAi().chat.completions.create({
+      ...chatRequest,
+      messages: [...messages, reply, { role: 'user', content: 'on' }],
+    })
+    const [first, second] = standIn.calls
+    const between = second?.inputIds.slice((first?.inputIds.length ?? 0) + (first?.outputIds.length ?? 0))
+    expect(await tokenizer.decode(between ?? new Int32Array())).toBe(
+      '\n</think>\n\n<|im_end|>\n<|im_start|>user\non<|im_end|>\n<|im_start|>assistant\n',
+    )
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
+  })
+
+  test('each sample says what became of earlier reasoning', async () => {
+    await start()
+    await openAi().chat.completions.create(chatRequest)
+    const { samples } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(samples[0]?.metadata).toMatchObject({ history_reasoning: 'keep' })
+  })
+})
+
 describe('an adapter that tokenizes text again', () => {
   afterEach(stop)
 
@@ -313,7 +404,7 @@ describe('what goes wrong', () => {
   test('an engine that fails once is asked again under another id, and the loss is counted', async () => {
     standIn.injectFault({ kind: 'http-error', status: 500 })
     await openAi().chat.completions.create(chatRequest)
-    expect(standIn.calls.map((call) => call.rid)).toEqual([`${session.id}_t1`, `${session.id}_t1_r1`])
+    expect(standIn.calls.map((call) => call.rid)).toEqual([`${session.handle}_t1`, `${session.handle}_t1_r1`])
     expect(session.counters.toJSON()).toMatchObject({ 'engine_retry.engine_http_error': 1 })
     expect(session.linearize({ reward: 1 }).ledger.lostCalls).toBe(1)
   })
@@ -431,5 +522,12 @@ describe('listening and control', () => {
 
   test('a key is no guessable thing', () => {
     expect(session.id).toMatch(/^session-[0-9a-f]{64}$/)
+  })
+
+  test('a key never reaches the engine', async () => {
+    await openAi().chat.completions.create(chatRequest)
+    const secret = session.id.replace('session-', '')
+    expect(JSON.stringify(standIn.calls)).not.toContain(secret)
+    expect(standIn.calls[0]?.rid).toBe(`${session.handle}_t1`)
   })
 })

@@ -41,6 +41,8 @@ export interface AdapterOptions {
 export interface Adapter extends AsyncDisposable {
   readonly sessions: SessionStore
   readonly controlToken: string
+  /** Answers a request in this process, without a socket. */
+  fetch(request: Request): Promise<Response>
   /** Listens on loopback, unless another host is named. Port 0 (default) picks a free one. Returns the base URL. */
   listenTcp(options?: { readonly host?: string; readonly port?: number }): Promise<string>
   /** Listens on a Unix socket that only this user may open. */
@@ -51,7 +53,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
   if (options.stopTokenIds.length === 0) {
     throw new WireError('wire_unsupported', 'An adapter needs at least one stop token id: none was found or given')
   }
-  const sessions = new SessionStore({ trajectory: options.trajectory ?? {} })
+  const { historyReasoning } = options.renderer
+  const sessions = new SessionStore({ trajectory: options.trajectory ?? {}, historyReasoning })
   const controlToken = options.controlToken ?? randomBytes(32).toString('hex')
   const logger = options.logger ?? silentLogger
   const app = createAdapterApp({
@@ -92,6 +95,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   return {
     sessions,
     controlToken,
+    fetch: async (request) => app.fetch(request),
     async listenTcp({ host = '127.0.0.1', port = 0 } = {}) {
       const address = await listen((server) => server.listen(port, host))
       return `http://${host.includes(':') ? `[${host}]` : host}:${address?.port ?? port}`

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Ledger, type Sample, type SessionId, sessionId, WireError } from '@agentrl/spec'
 import type { LinearizeOptions } from '../alignment/linearize.ts'
-import type { TrajectoryOptions } from '../alignment/trajectory.ts'
-import { Session } from './session.ts'
+import { Session, type SessionParts } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
 
 /** What is left of a finished session. */
@@ -12,8 +11,7 @@ export interface FinishedSession {
   readonly counts: Readonly<Record<string, number>>
 }
 
-export interface SessionStoreOptions {
-  readonly trajectory: TrajectoryOptions
+export interface SessionStoreOptions extends SessionParts {
   /** Ids of ended sessions that are remembered, so that a straggler gets 503 and not 401. Default 10000. */
   readonly rememberedSessions?: number
 }
@@ -22,11 +20,11 @@ export interface SessionStoreOptions {
 export class SessionStore {
   readonly #sessions = new Map<string, Session>()
   readonly #ended = new Set<string>()
-  readonly #trajectory: TrajectoryOptions
+  readonly #parts: SessionParts
   readonly #rememberedSessions: number
 
   constructor(options: SessionStoreOptions) {
-    this.#trajectory = options.trajectory
+    this.#parts = options
     this.#rememberedSessions = options.rememberedSessions ?? 10_000
   }
 
@@ -34,7 +32,7 @@ export class SessionStore {
   open(options: SessionOptions & { readonly label?: string } = {}): Session {
     const label = (options.label ?? 'session').replace(/[^A-Za-z0-9-]+/g, '-').slice(0, 64)
     const id = sessionId(`${/^[A-Za-z0-9]/.test(label) ? label : 's'}-${randomBytes(32).toString('hex')}`)
-    const session = new Session(id, options, this.#trajectory)
+    const session = new Session(id, options, this.#parts)
     this.#sessions.set(id, session)
     return session
   }

@@ -1,8 +1,11 @@
 import type { Message, TokenIds, ToolDefinition } from '@agentrl/spec'
+import type { HistoryReasoning } from '../history-reasoning.ts'
 import { compileChatTemplate, type RenderedText } from './chat-template.ts'
 import { concatenateIds } from './concatenate-ids.ts'
 import { createRenderedTextSplitter } from './control-tokens.ts'
+import { createMessageFitter } from './fit-messages.ts'
 import { SegmentCache, type SegmentCacheStats } from './segment-cache.ts'
+import type { StandInConversation } from './stand-in.ts'
 import { createSuffixTemplate } from './suffix-template.ts'
 import { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 import type { Tokenizer } from './tokenizer.ts'
@@ -28,6 +31,8 @@ export interface SuffixRequest extends RenderRequest {
   readonly inheritedMessages: number
   /** The stop id that the inherited reply ends in; null if it was cut. */
   readonly stopTokenId: number | null
+  /** The inherited reply was cut inside its reasoning. Default false. */
+  readonly isReasoningOpen?: boolean
 }
 
 export interface RenderedPrompt {
@@ -36,6 +41,8 @@ export interface RenderedPrompt {
   readonly tail: string
   /** Occurrences of control tokens in message text that were encoded as plain text. */
   readonly protectedTokens: number
+  /** System messages behind the first message that the template does not take, rendered as user messages. */
+  readonly systemMessagesAsUser: number
 }
 
 export interface RenderedSuffix extends RenderedPrompt {
@@ -44,6 +51,7 @@ export interface RenderedSuffix extends RenderedPrompt {
 }
 
 export interface Renderer {
+  readonly historyReasoning: HistoryReasoning
   /** The ids of a whole prompt. Throws `trajectory_template`. Linear in its text. */
   renderPrompt(request: RenderRequest): Promise<RenderedPrompt>
   /**
@@ -60,38 +68,45 @@ export interface RendererOptions {
   readonly chatTemplate: string
   /** Ids that end an output. */
   readonly stopTokenIds?: readonly number[]
+  /** The named tokens of `tokenizer_config.json`, which templates read as variables: `{ bos_token: '<s>' }`. */
+  readonly specialTokens?: Readonly<Record<string, string>>
   /** Variables of the template beside messages and tools, for example `{ enable_thinking: false }`. */
   readonly templateArguments?: Readonly<Record<string, unknown>>
   /** `plain` (default): message text never yields a control token. `template`: as Python does. */
   readonly controlTokensInContent?: 'plain' | 'template'
+  /** Earlier reasoning where the template rewrites it: `keep` (default) what was sampled, or follow the `template`. */
+  readonly historyReasoning?: HistoryReasoning
   /** Bound of the cache of encoded segments. Default 256 MiB. */
   readonly cacheBytes?: number
 }
 
 /** Compiles the template once. Throws `trajectory_template`. */
 export function createRenderer(options: RendererOptions): Renderer {
-  const { tokenizer, controlTokensInContent = 'plain' } = options
+  const { tokenizer, controlTokensInContent = 'plain', historyReasoning = 'keep' } = options
   const template = compileChatTemplate(options.chatTemplate)
   const split = createRenderedTextSplitter(tokenizer.addedTokens)
   const cache = new SegmentCache(options.cacheBytes ?? 256 * 1024 * 1024)
-  const isMarked = controlTokensInContent === 'plain'
-  const templateArguments = Object.entries(options.templateArguments ?? {}).map(
+  const isPlain = controlTokensInContent === 'plain'
+  const variables = Object.entries({ ...options.specialTokens, ...options.templateArguments }).map(
     ([name, value]) => [name, toTemplateValue(value)] as const,
   )
 
-  function renderText({ messages, tools }: RenderRequest): RenderedText {
+  function renderText({ standIn, added, tools }: StandInConversation): RenderedText {
     return template.renderTraced({
-      ...Object.fromEntries(templateArguments),
-      messages: templateMessages(messages.map(withText), { isMarked }).messages,
-      tools: tools.length === 0 ? null : templateTools(tools, { isMarked }),
+      ...Object.fromEntries(variables),
+      messages: [
+        ...templateMessages(standIn.map(withText)).messages,
+        ...templateMessages(added.map(withText), { isMarked: true }).messages,
+      ],
+      tools: tools.length === 0 ? null : templateTools(tools, { isMarked: true }),
       add_generation_prompt: true,
     })
   }
 
-  const encodeText = isMarked ? (text: string) => tokenizer.encodePlain(text) : (text: string) => tokenizer.encode(text)
+  const encodeText = isPlain ? (text: string) => tokenizer.encodePlain(text) : (text: string) => tokenizer.encode(text)
 
-  async function encode(rendered: RenderedText): Promise<RenderedPrompt> {
-    const { segments, protectedOccurrences } = split(rendered)
+  async function encode(rendered: RenderedText): Promise<Omit<RenderedPrompt, 'systemMessagesAsUser'>> {
+    const { segments, protectedOccurrences } = split(isPlain ? rendered : { ...rendered, valueSpans: [] })
     const parts = segments.map((segment) =>
       segment.kind === 'control' ? Int32Array.of(segment.id) : cache.get(segment.text, encodeText),
     )
@@ -102,14 +117,25 @@ export function createRenderer(options: RendererOptions): Renderer {
     }
   }
 
-  const suffixTemplate = createSuffixTemplate({ render: renderText, split, stopTokenIds: options.stopTokenIds ?? [] })
+  const fitMessages = createMessageFitter(renderText)
+  const { stopTokenIds = [] } = options
+  const suffixTemplate = createSuffixTemplate({ render: renderText, split, stopTokenIds, historyReasoning })
 
   return {
-    renderPrompt: async (request) => encode(renderText(request)),
-    async renderSuffix(request) {
-      const suffix = suffixTemplate(request)
+    historyReasoning,
+    async renderPrompt({ messages, tools }) {
+      const { messages: fitted, systemMessagesAsUser } = fitMessages(messages)
+      return { ...(await encode(renderText({ standIn: [], added: fitted, tools }))), systemMessagesAsUser }
+    },
+    async renderSuffix({ messages, tools, inheritedMessages, stopTokenId, isReasoningOpen = false }) {
+      const { messages: inherited } = fitMessages(messages.slice(0, inheritedMessages))
+      const { messages: added, systemMessagesAsUser } = fitMessages(messages.slice(inheritedMessages), {
+        isStart: false,
+      })
+      const suffix = suffixTemplate({ inherited, added, tools, stopTokenId, isReasoningOpen })
       if (suffix === null) return null
-      return { ...(await encode(suffix.rendered)), dropsStopToken: suffix.dropsStopToken }
+      const encoded = await encode(suffix.rendered)
+      return { ...encoded, dropsStopToken: suffix.dropsStopToken, systemMessagesAsUser }
     },
     get cacheStats() {
       return cache.stats

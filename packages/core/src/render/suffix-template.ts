@@ -1,7 +1,20 @@
 import type { AssistantMessage, Message, ToolDefinition } from '@agentrl/spec'
+import type { HistoryReasoning } from '../history-reasoning.ts'
 import type { RenderedText } from './chat-template.ts'
-import type { RenderedTextSplitter } from './control-tokens.ts'
-import type { RenderRequest, SuffixRequest } from './renderer.ts'
+import type { RenderedSegment, RenderedTextSplitter } from './control-tokens.ts'
+import { prependTemplateText, sliceRendered } from './rendered-text.ts'
+import {
+  questionSentinel,
+  type RenderStandIn,
+  reasoningSentinel,
+  renderOrNull,
+  replySentinel,
+  skeletonOf,
+  standInQuestion,
+  standInReplies,
+  standInResult,
+} from './stand-in.ts'
+import { createHeadChooser, type StandInHead } from './stand-in-head.ts'
 
 /**
  * What a template writes after a sampled reply, without rendering the reply or
@@ -11,129 +24,227 @@ import type { RenderRequest, SuffixRequest } from './renderer.ts'
  * value is a sentinel, and the new messages as they are. What follows the
  * sentinel is the template's own text:
  *
- *   …SENTINEL │ "}}⏎</tool_call> │ <|im_end|> │ ⏎<|im_start|>user⏎<tool_response>⏎…
- *             │ sampled by the   │ stop: was  │ suffix
- *             │ model already    │ sampled    │
+ *   question │ …SENTINEL │ "}}⏎</tool_call> │ <|im_end|> │ ⏎<|im_start|>user⏎<tool_response>⏎ │ ok …
+ *   has to stay as it was│ sampled by the   │ stop: was  │ suffix ──────────────────────────────────
+ *   when it was sampled  │ model already    │ sampled    │               the junction ends here ↑
  *
- * The junction is where the reply's turn ends: the first stop token that the
- * template writes before the next message's content. If it is the stop id that
- * was sampled, the suffix begins after it; if another, or if the reply was cut,
- * the suffix begins with it. A template that writes no stop token there (a
- * final text of gpt-oss ends in `<|end|>`, which the model never samples)
- * continues right behind the text. Nothing here knows a marker by name.
+ * The junction reaches from the sentinel to the first character of a new
+ * message. In it lies the place where the reply's turn ends:
+ *
+ * - at the first stop token there. If it is the one that was sampled, the
+ *   suffix begins after it (ChatML's `<|im_end|>`, and GLM's `<|observation|>`,
+ *   which opens the next message); if it is another one, the suffix begins with
+ *   it, and what was sampled is left out;
+ * - without one, right behind a text (a final answer of gpt-oss ends in
+ *   `<|end|>`, which the model never samples), and behind the closing marks of
+ *   a call: those that the template writes whatever comes next;
+ * - for a text that was cut, right behind it; reasoning that was cut is ended
+ *   first, as the template ends it.
+ *
+ * Nothing here knows a marker by name. Where the stand-in can't tell, there is
+ * no suffix (null) and the caller renders the whole conversation: a template
+ * that moves a new message or the tools in front of the reply, and one that
+ * fails. Whether a template is exact in all this, `certifyTemplate` says.
  */
 export interface Suffix {
   readonly rendered: RenderedText
+  /** The template does not write the sampled stop id here. */
   readonly dropsStopToken: boolean
 }
 
+export interface SuffixQuery {
+  /** Those that sampled ids account for; the last is the reply. */
+  readonly inherited: readonly Message[]
+  readonly added: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+  /** The stop id that the reply ends in; null if it was cut. */
+  readonly stopTokenId: number | null
+  /** The reply was cut inside its reasoning. */
+  readonly isReasoningOpen: boolean
+}
+
 export interface SuffixTemplateParts {
-  /** Renders with the generation prompt. */
-  readonly render: (request: RenderRequest) => RenderedText
+  /** Renders with the generation prompt. Throws `trajectory_template`. */
+  readonly render: RenderStandIn
   readonly split: RenderedTextSplitter
   readonly stopTokenIds: readonly number[]
+  /** `template`: no suffix where the template rewrites reasoning before the new messages. */
+  readonly historyReasoning: HistoryReasoning
 }
 
-/** Stands where a sampled value ends. Letters only, so that no template escapes or strips it. */
-const sentinel = 'AgentRLSentinelValue'
-/** Stands for the content of the first new message. */
-const nextSentinel = 'AgentRLSentinelNext'
+/** A stand-in conversation up to its reply, and the text that the reply was sampled behind. */
+interface Beginning {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolDefinition[]
+  readonly promptText: string
+}
 
-export function createSuffixTemplate(parts: SuffixTemplateParts): (request: SuffixRequest) => Suffix | null {
-  const junctions = new Map<string, RenderedText | null>()
+export function createSuffixTemplate(parts: SuffixTemplateParts): (query: SuffixQuery) => Suffix | null {
+  const chooseHead = createHeadChooser(parts.render)
+  const beginnings = new WeakMap<StandInHead, Beginning | null>()
+  const closings = new WeakMap<Beginning, string>()
 
-  /** What is written between the end of a reply and the content of the next message: it depends on their kinds alone. */
-  function junctionBefore(
-    next: Message,
-    reply: AssistantMessage,
-    tools: readonly ToolDefinition[],
-  ): RenderedText | null {
-    const key = `${(reply.tool_calls ?? []).length > 0} ${next.role} ${tools.length > 0}`
-    const known = junctions.get(key)
+  function beginningOf({ inherited, tools }: SuffixQuery): Beginning | null {
+    const [first] = inherited
+    const head = chooseHead({ system: first?.role === 'system' ? first : null, tools })
+    const known = head.countsHistory ? undefined : beginnings.get(head)
     if (known !== undefined) return known
-    const probe = { ...next, content: nextSentinel } as Message
-    const tail = renderedAfterSentinel(parts, standInConversation(reply, [probe]), tools)
-    const end = tail?.text.indexOf(nextSentinel) ?? -1
-    const junction = tail === null || end < 0 ? null : sliceRendered(tail, 0, end)
-    junctions.set(key, junction)
-    return junction
+    const history = head.countsHistory
+      ? skeletonOf(inherited.slice(first?.role === 'system' ? 1 : 0, -1))
+      : [standInQuestion]
+    const standIn = [...head.system, ...history]
+    const promptText = renderOrNull(parts.render, { standIn, added: [], tools: head.tools })?.text
+    const beginning = promptText === undefined ? null : { messages: standIn, tools: head.tools, promptText }
+    if (!head.countsHistory) beginnings.set(head, beginning)
+    return beginning
   }
 
-  return (request) => {
-    const reply = request.messages[request.inheritedMessages - 1]
-    if (reply?.role !== 'assistant') return null
-    const added = request.messages.slice(request.inheritedMessages)
-    const tail = renderedAfterSentinel(parts, standInConversation(reply, added), request.tools)
-    if (tail === null) return null
-    const [next] = added
-    const junction = next === undefined ? tail : junctionBefore(next, reply, request.tools)
-    if (junction === null || !tail.text.startsWith(junction.text)) return null
-    const stop = findStop(junction, parts)
-    // Behind the arguments of a call stand its closing marks: without a stop token we can't tell where they end.
-    if (stop === null && (reply.tool_calls ?? []).length > 0) return null
-    const isSampledStop = stop !== null && stop.id === request.stopTokenId
-    const start = stop === null ? 0 : isSampledStop ? stop.charEnd : stop.charStart
-    return {
-      rendered: sliceRendered(tail, start, tail.text.length),
-      dropsStopToken: request.stopTokenId !== null && !isSampledStop,
+  function closingOf(beginning: Beginning): string {
+    const closing = closings.get(beginning) ?? reasoningClosing(beginning, parts)
+    closings.set(beginning, closing)
+    return closing
+  }
+
+  return (query) => {
+    const reply = query.inherited.at(-1)
+    if (reply?.role !== 'assistant' || spellsControlToken(query.inherited, parts)) return null
+    const beginning = beginningOf(query)
+    if (beginning === null || !showsReasoning(reply, beginning, parts)) return null
+    for (const standIn of standInReplies(reply, { hasReasoning: parts.historyReasoning === 'template' })) {
+      const place = { beginning, reply: standIn, parts }
+      const tail = tailAfterReply(query.added, place)
+      if (tail === null) continue
+      const stop = findStop(junctionOf(tail, parts), parts.stopTokenIds)
+      const isSampledStop = stop !== null && stop.id === query.stopTokenId
+      const start = isSampledStop ? stop.charEnd : turnEnd(tail, stop?.charStart ?? null, { ...place, query })
+      if (start === null) continue
+      const rest = sliceRendered(tail, start, tail.text.length)
+      return {
+        rendered: query.isReasoningOpen ? prependTemplateText(closingOf(beginning), rest) : rest,
+        dropsStopToken: query.stopTokenId !== null && !isSampledStop,
+      }
     }
+    return null
   }
 }
 
-/** A short question, the reply with its last value replaced, and the new messages. */
-function standInConversation(reply: AssistantMessage, added: readonly Message[]): readonly Message[] {
-  const calls = reply.tool_calls ?? []
-  const last = calls.at(-1)
-  const standIn: AssistantMessage =
-    last === undefined
-      ? { role: 'assistant', content: sentinel }
-      : {
-          role: 'assistant',
-          content: '',
-          tool_calls: [
-            ...calls.slice(0, -1),
-            { ...last, function: { name: last.function.name, arguments: JSON.stringify({ value: sentinel }) } },
-          ],
-        }
-  return [{ role: 'user', content: 'question' }, standIn, ...added]
+/** Names and ids of calls stand in the stand-in unmarked: one that spells a control token would become one. */
+function spellsControlToken(inherited: readonly Message[], { split }: SuffixTemplateParts): boolean {
+  const reply = inherited.at(-1)
+  const calls = reply?.role === 'assistant' ? (reply.tool_calls ?? []) : []
+  return calls.some((call) =>
+    [call.function.name, call.id ?? ''].some((text) =>
+      split({ text, valueSpans: [] }).segments.some((segment) => segment.kind === 'control'),
+    ),
+  )
 }
 
-/** A tool list is written at the head, which is cut off; one small tool keeps templates on the same path. */
-const standInTools: readonly ToolDefinition[] = [
-  { type: 'function', function: { name: 'tool', description: 'tool', parameters: { type: 'object', properties: {} } } },
-]
+interface Place {
+  readonly beginning: Beginning
+  readonly reply: AssistantMessage
+  readonly parts: SuffixTemplateParts
+}
 
-function renderedAfterSentinel(
+function renderPlace({ beginning, reply, parts }: Place, added: readonly Message[]): RenderedText | null {
+  const standIn = [...beginning.messages, reply]
+  return renderOrNull(parts.render, { standIn, added, tools: beginning.tools })
+}
+
+/** What follows the reply's last value; null if what stands before it is not what stood there when it was sampled. */
+function tailAfterReply(added: readonly Message[], place: Place): RenderedText | null {
+  const rendered = renderPlace(place, added)
+  const replyStart = rendered?.text.indexOf(replySentinel) ?? -1
+  if (rendered === null || replyStart < 0) return null
+  if (!keepsWhatStoodBefore(sliceRendered(rendered, 0, replyStart), place)) return null
+  return sliceRendered(rendered, replyStart + replySentinel.length, rendered.text.length)
+}
+
+/**
+ * Up to the question nothing may change. Behind it no new message may stand,
+ * and what the template itself writes is reasoning, which only `template` mode
+ * minds.
+ */
+function keepsWhatStoodBefore({ text: before, valueSpans }: RenderedText, place: Place): boolean {
+  const { promptText } = place.beginning
+  const questionEnd = promptText.lastIndexOf(questionSentinel) + questionSentinel.length
+  if (!before.startsWith(promptText.slice(0, questionEnd)) || (valueSpans.at(-1) ?? 0) > questionEnd) return false
+  if (place.parts.historyReasoning === 'keep') return true
+  const alone = renderPlace(place, [])?.text
+  return before.startsWith(promptText) && (alone === undefined || alone.startsWith(`${before}${replySentinel}`))
+}
+
+/** In `template` mode, a template that never writes reasoning into history rewrites every reply that has some. */
+function showsReasoning(
+  { reasoning_content: reasoning = '' }: AssistantMessage,
+  beginning: Beginning,
   parts: SuffixTemplateParts,
-  messages: readonly Message[],
-  tools: readonly ToolDefinition[],
-): RenderedText | null {
-  const rendered = parts.render({ messages, tools: tools.length === 0 ? [] : standInTools })
-  const start = rendered.text.indexOf(sentinel)
-  return start < 0 ? null : sliceRendered(rendered, start + sentinel.length, rendered.text.length)
+): boolean {
+  return parts.historyReasoning === 'keep' || reasoning === '' || reasoningClosing(beginning, parts) !== ''
 }
 
-/** A part of a rendered text, with the origin of its characters. */
-function sliceRendered({ text, valueSpans }: RenderedText, charStart: number, charEnd: number): RenderedText {
-  const spans: number[] = []
-  for (let index = 0; index < valueSpans.length; index += 2) {
-    const start = Math.max(valueSpans[index] ?? 0, charStart)
-    const end = Math.min(valueSpans[index + 1] ?? 0, charEnd)
-    if (end > start) spans.push(start - charStart, end - charStart)
-  }
-  return { text: text.slice(charStart, charEnd), valueSpans: spans }
+/** What the template writes between the reasoning of the latest reply and its text; nothing if it shows no reasoning. */
+function reasoningClosing(beginning: Beginning, parts: SuffixTemplateParts): string {
+  const reply: AssistantMessage = { role: 'assistant', content: replySentinel, reasoning_content: reasoningSentinel }
+  const text = renderPlace({ beginning, reply, parts }, [])?.text ?? ''
+  const start = text.indexOf(reasoningSentinel)
+  const end = text.indexOf(replySentinel)
+  return start < 0 || end < start ? '' : text.slice(start + reasoningSentinel.length, end)
 }
 
-/** The first stop token that the template itself wrote. */
+/** The part of a tail that no new message wrote. */
+function junctionOf(tail: RenderedText, { split }: SuffixTemplateParts): readonly RenderedSegment[] {
+  const end = tail.valueSpans[0] ?? tail.text.length
+  return split({ text: tail.text.slice(0, end), valueSpans: [] }).segments
+}
+
 function findStop(
-  junction: RenderedText,
-  { split, stopTokenIds }: SuffixTemplateParts,
+  junction: readonly RenderedSegment[],
+  stopTokenIds: readonly number[],
 ): { readonly id: number; readonly charStart: number; readonly charEnd: number } | null {
   let charStart = 0
-  for (const segment of split(junction).segments) {
+  for (const segment of junction) {
     const charEnd = charStart + segment.text.length
     if (segment.kind === 'control' && stopTokenIds.includes(segment.id)) return { id: segment.id, charStart, charEnd }
     charStart = charEnd
+  }
+  return null
+}
+
+/** Where the suffix begins when the sampled stop id is not written, or there is none; null if that can't be told. */
+function turnEnd(
+  tail: RenderedText,
+  stopStart: number | null,
+  place: Place & { readonly query: SuffixQuery },
+): number | null {
+  const isText = (place.reply.tool_calls ?? []).length === 0
+  const isCut = place.query.stopTokenId === null
+  if (isText && (isCut || stopStart === null)) return 0
+  return stopStart ?? callEnd(tail, place)
+}
+
+/**
+ * Behind the closing marks of a call: where the template's text stops being the
+ * same whatever comes next. Told only if it goes on with a control token.
+ */
+function callEnd(tail: RenderedText, place: Place): number | null {
+  const junction = junctionOf(tail, place.parts)
+  const followers: readonly (readonly Message[])[] = [[], [standInResult(9)], [{ role: 'user', content: 'text' }]]
+  const agreements = followers.flatMap((added) => {
+    const other = tailAfterReply(added, place)
+    return other === null ? [] : [commonCharacters(junction, junctionOf(other, place.parts))]
+  })
+  const departures = agreements.flatMap((agreement) => agreement ?? [])
+  return departures.length === 0 ? null : Math.min(...departures)
+}
+
+/** The length of the segments that both begin with; null if one begins with the other, or they part inside a text. */
+function commonCharacters(left: readonly RenderedSegment[], right: readonly RenderedSegment[]): number | null {
+  let length = 0
+  for (const [index, segment] of left.entries()) {
+    const other = right[index]
+    if (other === undefined) return null
+    if (other.text !== segment.text) return segment.kind === 'control' && other.kind === 'control' ? length : null
+    length += segment.text.length
   }
   return null
 }

@@ -16,7 +16,7 @@ export type {
   ScriptedTurn,
   TurnEncoder,
 } from './scripted-turn.ts'
-export { smallTokenizer } from './small-tokenizer.ts'
+export { type SmallTokenizerOptions, smallTokenizer } from './small-tokenizer.ts'
 export { type NonCanonicalSplit, splitNonCanonically } from './split-non-canonically.ts'
 export type { ToolAction } from './tool-dialect.ts'
 export { trainedPairsProblem } from './trained-pairs-problem.ts'

@@ -49,8 +49,22 @@ function byteLetters(): readonly string[] {
   })
 }
 
+export interface SmallTokenizerOptions {
+  /** Instead of Qwen3's: the tokens that a chat template writes. All are special. */
+  readonly addedTokens?: readonly string[]
+}
+
+/** Matches any of the texts, the longest first, and keeps them when a text is split at it. */
+function patternOf(contents: readonly string[]): RegExp {
+  const longestFirst = [...contents].sort((left, right) => right.length - left.length)
+  if (contents.length === 0) return /(?!)/
+  return new RegExp(`(${longestFirst.map((content) => content.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`)
+}
+
 /** Builds the tokenizer. Encoding is quadratic in the longest word, so: for tests. */
-export function smallTokenizer(): Tokenizer {
+export function smallTokenizer(options: SmallTokenizerOptions = {}): Tokenizer {
+  const contents = options.addedTokens ?? addedContents
+  const specials = options.addedTokens === undefined ? specialCount : contents.length
   const letters = byteLetters()
   const bytes = new Map(letters.map((letter, byte) => [letter, byte]))
   const encoder = new TextEncoder()
@@ -88,15 +102,15 @@ export function smallTokenizer(): Tokenizer {
       return left + right
     })
   }
-  const addedTokens: AddedToken[] = addedContents.map((content, index) => ({
+  const addedTokens: AddedToken[] = contents.map((content, index) => ({
     id: add(content),
     content,
-    isSpecial: index < specialCount,
+    isSpecial: index < specials,
     isHardSplit: true,
   }))
   const addedIds = new Map(addedTokens.map((token) => [token.id, token]))
   const tokens = [...ids.keys()]
-  const addedPattern = new RegExp(`(${addedContents.map((content) => content.replaceAll('|', '\\|')).join('|')})`)
+  const addedPattern = patternOf(contents)
 
   const encodePlain = (text: string): number[] =>
     (text.match(word) ?? []).flatMap(mergeWord).map((part) => ids.get(part) ?? 0)

@@ -6,8 +6,8 @@ import { loadTokenizer } from './load-tokenizer.ts'
 import { type JsonFields, parseJsonFields } from './tokenizer-json.ts'
 
 /**
- * What a model directory says beside the vocabulary: its chat template and the
- * ids that end a turn.
+ * What a model directory says beside the vocabulary: its chat template, the
+ * ids that end a turn, and the named tokens that templates read as variables.
  *
  * The template is `chat_template.jinja` (newer models), else `chat_template` of
  * `tokenizer_config.json`, a text or a list of named ones. The stop ids are
@@ -21,6 +21,8 @@ export interface LoadedTokenizer {
   readonly chatTemplate: string | null
   /** Ids that end an output, without repeats. May be empty. */
   readonly stopTokenIds: readonly number[]
+  /** The tokens that `tokenizer_config.json` names, for example `{ bos_token: '<s>' }`: variables of the template. */
+  readonly specialTokens: Readonly<Record<string, string>>
 }
 
 /**
@@ -48,7 +50,26 @@ export async function loadTokenizerDirectory(
     tokenizer,
     chatTemplate: templateText ?? pickTemplate(config.chat_template, { templateName, where: configPath }),
     stopTokenIds: readStopTokenIds(generation, config, tokenizer),
+    specialTokens: readSpecialTokens(config),
   }
+}
+
+const namedTokens = ['bos', 'eos', 'unk', 'sep', 'pad', 'cls', 'mask'].map((name) => `${name}_token`)
+
+/** Those that have a value: a template sees the others as undefined, as in Python. */
+function readSpecialTokens(config: JsonFields): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    namedTokens.flatMap((name) => {
+      const content = contentOf(config[name])
+      return content === null ? [] : [[name, content]]
+    }),
+  )
+}
+
+/** A token is written as text, or as an object with its content. */
+function contentOf(token: unknown): string | null {
+  const content = typeof token === 'object' && token !== null && 'content' in token ? token.content : token
+  return typeof content === 'string' ? content : null
 }
 
 async function readOptional(path: string): Promise<string | null> {
@@ -82,8 +103,7 @@ function pickTemplate(
 
 function readStopTokenIds(generation: JsonFields, config: JsonFields, tokenizer: Tokenizer): readonly number[] {
   const fromGeneration = [generation.eos_token_id].flat().filter((id): id is number => Number.isSafeInteger(id))
-  const eos = config.eos_token
-  const content = typeof eos === 'object' && eos !== null && 'content' in eos ? eos.content : eos
-  const fromConfig = typeof content === 'string' ? tokenizer.tokenToId(content) : null
+  const eos = contentOf(config.eos_token)
+  const fromConfig = eos === null ? null : tokenizer.tokenToId(eos)
   return [...new Set([...fromGeneration, ...(fromConfig === null ? [] : [fromConfig])])]
 }

@@ -266,6 +266,18 @@ describe('a tokenizer directory', () => {
     expect((await loadTokenizerDirectory(directory)).stopTokenIds).toEqual([3, 0])
   })
 
+  test('names the tokens that templates read as variables, and leaves out those without a value', async () => {
+    await write({
+      'tokenizer_config.json': {
+        bos_token: '<s>',
+        eos_token: { content: '</s>' },
+        pad_token: null,
+        model_max_length: 9,
+      },
+    })
+    expect((await loadTokenizerDirectory(directory)).specialTokens).toEqual({ bos_token: '<s>', eos_token: '</s>' })
+  })
+
   test('with several templates gives the one that is named, and says which there are', async () => {
     await write({
       'tokenizer_config.json': {
