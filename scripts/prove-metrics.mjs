@@ -22,6 +22,9 @@ function run(program, argv) {
 
 if (!existsSync(python)) run(process.env.PYTHON ?? 'python3', ['-m', 'venv', environment])
 run(python, ['-m', 'pip', 'install', '--quiet', '--requirement', join(proof, 'requirements.txt')])
-const slime = process.env.SLIME_DIR === undefined ? [] : [process.env.SLIME_DIR]
-run(python, [join(proof, 'write_fixtures.py'), join(root, 'packages/metrics/src/__fixtures__'), ...slime])
+const fixtures = join(root, 'packages/metrics/src/__fixtures__')
+run(python, [join(proof, 'write_fixtures.py'), fixtures])
+const slime = process.env.SLIME_DIR
+if (slime === undefined) console.log('SLIME_DIR is not set: slime.json is left as it is')
+else run(python, [join(proof, 'write_slime_fixture.py'), fixtures, slime])
 run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', 'packages/metrics/src/statistics.test.ts'])

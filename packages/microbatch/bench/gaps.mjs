@@ -30,7 +30,7 @@ function clamp(tokens) {
   return Math.min(131_072, Math.max(1, Math.round(tokens)))
 }
 
-const percent = (share) => `${(100 * share).toFixed(share < 0.001 ? 4 : 2)} %`
+const percent = (share) => (share === 0 ? '0' : `${(100 * share).toFixed(share < 0.001 ? 4 : 2)} %`)
 
 print(`${batches} batches a row, seed 1; mean gap (largest gap) to the lower bound`)
 print('| lengths | samples into bins | LPT | Karmarkar–Karp | best | best proved optimal |')

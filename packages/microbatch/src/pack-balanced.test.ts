@@ -169,6 +169,8 @@ describe('Karmarkar–Karp', () => {
     expect(() => karmarkarKarp([1, -2], 2)).toThrow(invalid)
     expect(() => repackLpt([Number.NaN], 2)).toThrow(invalid)
     expect(() => packBalanced([1], 0)).toThrow(invalid)
+    expect(() => packBalanced([1], 1, { exactUpTo: 25 })).toThrow(invalid)
+    expect(() => packBalanced([1], 1, { effort: -1 })).toThrow(invalid)
   })
 
   test('no samples give empty bins', () => {
@@ -182,4 +184,12 @@ test('many samples in many bins reach the lower bound', () => {
   const weights = Array.from({ length: 5000 }, () => 1 + Math.floor(random() * 32_768))
   const { peak, lowerBound, isOptimal } = packBalanced(weights, 64)
   expect({ peak, isOptimal }).toEqual({ peak: lowerBound, isOptimal: true })
+})
+
+test('where fractions round, best is still not worse', () => {
+  // Found by the property above: summed in another order, the one bin weighs a bit in the last place more.
+  const weights = [0.0001220703125, 170114902464.43973, 999969386536.8998, 0]
+  const { peak } = packBalanced(weights, 1)
+  expect(peak).toBe(packBalanced(weights, 1, { strategy: 'karmarkar-karp' }).peak)
+  expect(peak).toBeLessThan(packBalanced(weights, 1, { strategy: 'lpt' }).peak)
 })

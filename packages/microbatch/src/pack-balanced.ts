@@ -1,4 +1,4 @@
-import { unreachable } from '@agentrl/spec'
+import { unreachable, ValueError } from '@agentrl/spec'
 import { below, improveBins } from './improve-bins.ts'
 import { karmarkarKarp } from './karmarkar-karp.ts'
 import { peakLowerBound } from './peak-lower-bound.ts'
@@ -49,7 +49,8 @@ const exactBudget = 2_000_000
 /**
  * A packing and how far it is from the best possible. `weights` are token
  * counts, or what a cost model makes of them. Throws `value_invalid` for a
- * weight that is negative or not finite, or a bin count below 1.
+ * weight that is negative or not finite, a bin count below 1, or an option out
+ * of range.
  *
  * @example
  * packBalanced([8, 7, 6, 5, 4], 2)
@@ -85,15 +86,23 @@ function packBest(
   options: PackBalancedOptions & { readonly lowerBound: number },
 ): BalancedPacking {
   const { lowerBound, exactUpTo = repartitionSize, effort = 6000, seed = 1 } = options
+  checkRange('exactUpTo', exactUpTo, repartitionSize)
+  checkRange('effort', effort, Number.MAX_SAFE_INTEGER)
   const lpt = judged(repackLpt(weights, binCount), weights, lowerBound)
-  if (lpt.isOptimal) return lpt
   const differenced = judged(karmarkarKarp(weights, binCount), weights, lowerBound)
   const start = differenced.peak < lpt.peak ? differenced : lpt
   if (start.isOptimal) return start
-  const isExact = weights.length <= Math.min(exactUpTo, repartitionSize)
+  const isExact = weights.length <= exactUpTo
   const improved = improveBins(start.bins, weights, { lowerBound, effort, seed, isKicked: !isExact })
   const found = judged(improved, weights, lowerBound)
   return isExact && !found.isOptimal ? proved(found, weights) : found
+}
+
+function checkRange(name: string, value: number, maximum: number): void {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= maximum) return
+  throw new ValueError('value_invalid', `${name} is an integer of 0 to ${maximum}, found ${value}`, {
+    details: { name, value: String(value) },
+  })
 }
 
 /** Lowers the peak by bin completion until there is a proof that it can't be lowered. */
