@@ -1,0 +1,226 @@
+import { excerpt, type JsonObject } from '@agentrl/spec'
+import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
+import { type ArgumentsReading, argumentKeys, decodeArguments, withoutArguments } from './decode-arguments.ts'
+import type { JsonEntry } from './json-scanner.ts'
+import { entriesOf, type JsonReading, keyOf, parseJson, valueText } from './read-json.ts'
+import { isEqual } from './schema.ts'
+import { type DeclaredTool, hasParameter, type ToolIndex } from './tool-index.ts'
+
+/** What a region says: a call, or why it is none. Where it stands is known to who read it. */
+export type CallReading =
+  | {
+      readonly kind: 'call'
+      readonly name: string
+      readonly arguments: JsonObject
+      readonly argumentsText: string
+      readonly repairs: readonly RepairCode[]
+      readonly schemaErrors: readonly string[]
+      readonly warnings: readonly WarningCode[]
+    }
+  | { readonly kind: 'ill-formed'; readonly code: IllFormedCode; readonly detail: string }
+
+export function illFormedCall(code: IllFormedCode, detail: string): CallReading {
+  return { kind: 'ill-formed', code, detail: excerpt(detail) }
+}
+
+/** Puts a written name and the arguments that belong to it together. */
+export function nameCall(
+  tools: ToolIndex,
+  writtenName: string,
+  readArguments: (tool: DeclaredTool) => ArgumentsReading,
+): CallReading | 'unverified' {
+  const reading = tools.read(writtenName)
+  if (reading.kind === 'unknown') return illFormedCall(reading.code, writtenName)
+  const given = readArguments(reading.tool)
+  if (given.kind === 'unverified') return 'unverified'
+  if (given.kind === 'ill-formed') return given
+  return {
+    kind: 'call',
+    name: reading.tool.name,
+    arguments: given.value,
+    argumentsText: given.text,
+    repairs: reading.isExact ? given.repairs : [...given.repairs, 'tool_name'],
+    schemaErrors: given.schemaErrors,
+    warnings: given.warnings,
+  }
+}
+
+/** Reads a JSON value that is the arguments of a call, named outside of it. */
+export function decodeNamedCall(
+  tools: ToolIndex,
+  writtenName: string,
+  json: JsonReading,
+  repairs: readonly RepairCode[] = [],
+): CallReading | 'unverified' {
+  return nameCall(tools, writtenName, (tool) =>
+    decodeArguments(json.text, json.keyCount, tool, [...repairs, ...json.repairs]),
+  )
+}
+
+const nameKeys: readonly string[] = ['name', 'function', 'tool', 'tool_name', 'function_name']
+const wrapperKeys: readonly string[] = ['function', 'function_call', 'tool_call']
+const maxWrappers = 3
+
+/** How a format writes a call as an object. */
+export interface EnvelopeRules {
+  /** The keys that the format itself uses for arguments. */
+  readonly argumentKeys: readonly string[]
+}
+
+interface EnvelopeContext {
+  readonly tools: ToolIndex
+  readonly rules: EnvelopeRules
+}
+
+/** Reads a JSON value that is a call, name and arguments; or several, in an array. */
+export function decodeEnvelopes(
+  tools: ToolIndex,
+  rules: EnvelopeRules,
+  json: JsonReading,
+  repairs: readonly RepairCode[] = [],
+): CallReading[] | 'unverified' {
+  const context = { tools, rules }
+  if (json.text.startsWith('{')) return decodeObject(context, json, [...repairs, ...json.repairs], maxWrappers)
+  if (json.text.startsWith('[')) return decodeList(context, json.text, json.entries, [...repairs, ...json.repairs])
+  return [illFormedCall('invalid_json', json.text)]
+}
+
+function decodeList(
+  context: EnvelopeContext,
+  text: string,
+  entries: readonly JsonEntry[],
+  repairs: readonly RepairCode[],
+): CallReading[] | 'unverified' {
+  const readings: CallReading[] = []
+  for (const entry of entries) {
+    const item = valueText(text, entry)
+    const inner = item.startsWith('{')
+      ? decodeObject(context, readingOf(item, entry), repairs, maxWrappers)
+      : [illFormedCall('invalid_json', item)]
+    if (inner === 'unverified') return inner
+    readings.push(...inner)
+  }
+  return readings
+}
+
+type ValueReading = Pick<JsonReading, 'text' | 'entries' | 'keyCount'>
+
+function readingOf(text: string, entry: JsonEntry): ValueReading {
+  return { text, entries: entriesOf(text), keyCount: entry.keysWithin }
+}
+
+function decodeObject(
+  context: EnvelopeContext,
+  json: ValueReading,
+  repairs: readonly RepairCode[],
+  wrappersLeft: number,
+): CallReading[] | 'unverified' {
+  const fields = new Map(json.entries.map((entry) => [keyOf(json.text, entry), entry]))
+  const unwrapped = wrappersLeft > 0 ? unwrapCall(context, json.text, fields, repairs, wrappersLeft) : null
+  if (unwrapped !== null) return unwrapped
+  const nameKey = nameKeys.find((key) => startOf(json.text, fields.get(key)) === '"')
+  const nameEntry = nameKey === undefined ? undefined : fields.get(nameKey)
+  if (nameKey === undefined || nameEntry === undefined) return toolAsKey(context, json.text, fields, repairs)
+  const name = parseJson(valueText(json.text, nameEntry))
+  if (typeof name !== 'string') return 'unverified'
+  const allRepairs: readonly RepairCode[] = nameKey === 'name' ? repairs : [...repairs, 'renamed_key']
+  const call = nameCall(context.tools, name, (tool) =>
+    readFields(context.rules, json.text, fields, nameKey, tool, allRepairs),
+  )
+  if (call === 'unverified') return call
+  const hasTwice = fields.size < json.entries.length && call.kind === 'call' && !call.warnings.includes('duplicate_key')
+  return [hasTwice ? { ...call, warnings: [...call.warnings, 'duplicate_key'] } : call]
+}
+
+function startOf(text: string, entry: JsonEntry | undefined): string {
+  return entry === undefined ? '' : text.charAt(entry.valueStart)
+}
+
+/** `{"type": "function", "function": {…}}`, `{"tool_calls": […]}` and their like. */
+function unwrapCall(
+  context: EnvelopeContext,
+  text: string,
+  fields: ReadonlyMap<string, JsonEntry>,
+  repairs: readonly RepairCode[],
+  wrappersLeft: number,
+): CallReading[] | 'unverified' | null {
+  if (startOf(text, fields.get('name')) === '"') return null
+  for (const key of wrapperKeys) {
+    const entry = fields.get(key)
+    if (entry === undefined || text.charAt(entry.valueStart) !== '{') continue
+    return decodeObject(context, readingOf(valueText(text, entry), entry), [...repairs, 'wrapper'], wrappersLeft - 1)
+  }
+  const list = fields.get('tool_calls')
+  if (list === undefined || text.charAt(list.valueStart) !== '[') return null
+  const inner = valueText(text, list)
+  return decodeList(context, inner, entriesOf(inner), [...repairs, 'wrapper'])
+}
+
+/** `{"bash": {"command": "ls"}}`: the only key is the name of a declared tool. */
+function toolAsKey(
+  context: EnvelopeContext,
+  text: string,
+  fields: ReadonlyMap<string, JsonEntry>,
+  repairs: readonly RepairCode[],
+): CallReading[] | 'unverified' {
+  const [[name, entry] = [], ...others] = fields
+  const isTool = name !== undefined && entry !== undefined && others.length === 0 && !argumentKeys.includes(name)
+  if (!isTool || text.charAt(entry.valueStart) !== '{' || !context.tools.isDeclared(name)) {
+    return [illFormedCall('missing_name', text)]
+  }
+  const call = nameCall(context.tools, name, (tool) =>
+    decodeArguments(valueText(text, entry), entry.keysWithin, tool, [...repairs, 'wrapper']),
+  )
+  return call === 'unverified' ? call : [call]
+}
+
+function readFields(
+  rules: EnvelopeRules,
+  text: string,
+  fields: ReadonlyMap<string, JsonEntry>,
+  nameKey: string,
+  tool: DeclaredTool,
+  repairs: readonly RepairCode[],
+): ArgumentsReading {
+  const present = argumentKeys.flatMap((key) => {
+    const entry = fields.get(key)
+    if (entry === undefined) return []
+    const isNative = key === 'arguments' || key === 'parameters'
+    const isObject = text.charAt(entry.valueStart) === '{' && !hasParameter(tool, key)
+    return isNative || isObject ? [{ key, entry }] : []
+  })
+  const [first, ...others] = present
+  if (first === undefined) return readFlattened(text, fields, nameKey, tool, repairs)
+  const firstText = valueText(text, first.entry)
+  for (const other of others) {
+    const values = [parseJson(firstText), parseJson(valueText(text, other.entry))] as const
+    if (values[0] === undefined || values[1] === undefined) return { kind: 'unverified' }
+    if (!isEqual(values[0], values[1]))
+      return { kind: 'ill-formed', code: 'conflicting_arguments', detail: excerpt(text) }
+  }
+  const isNative = others.length === 0 && rules.argumentKeys.includes(first.key)
+  return decodeArguments(firstText, first.entry.keysWithin, tool, isNative ? repairs : [...repairs, 'renamed_key'])
+}
+
+/** `{"name": "bash", "command": "ls"}`: every other key is a declared parameter, and the name is none. */
+function readFlattened(
+  text: string,
+  fields: ReadonlyMap<string, JsonEntry>,
+  nameKey: string,
+  tool: DeclaredTool,
+  repairs: readonly RepairCode[],
+): ArgumentsReading {
+  const members = [...fields].filter(([key, entry]) => {
+    const isEnvelope = key === 'id' || (key === 'type' && valueText(text, entry) === '"function"')
+    return key !== nameKey && !(isEnvelope && !hasParameter(tool, key))
+  })
+  if (members.length === 0) return withoutArguments(tool, repairs)
+  const isDeclared = tool.parameters !== true && members.every(([key]) => hasParameter(tool, key))
+  if (!isDeclared || hasParameter(tool, nameKey)) {
+    const code = members.some(([key]) => hasParameter(tool, key)) ? 'flattened_arguments' : 'missing_arguments'
+    return { kind: 'ill-formed', code, detail: excerpt(text) }
+  }
+  const flattened = `{${members.map(([key, entry]) => `${JSON.stringify(key)}: ${valueText(text, entry)}`).join(', ')}}`
+  const keyCount = members.reduce((count, [, entry]) => count + 1 + entry.keysWithin, 0)
+  return decodeArguments(flattened, keyCount, tool, [...repairs, 'flattened_arguments'])
+}

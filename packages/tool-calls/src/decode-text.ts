@@ -1,0 +1,106 @@
+import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
+import { parseJson, readJson } from './read-json.ts'
+import {
+  allowedLiterals,
+  allowedTypes,
+  arrayType,
+  booleanType,
+  checkSchema,
+  fractionType,
+  integerType,
+  nullType,
+  objectType,
+  type Schema,
+  stringType,
+  type TypeSet,
+} from './schema.ts'
+
+/**
+ * Untyped text, as XML dialects carry it, read by a schema. Decoding is not a
+ * repair: the text says what it says, and the schema says in which type.
+ *
+ * - A schema that allows strings keeps the text, to the character. Where it
+ *   allows the text and also what the text spells (`5` in string | integer),
+ *   the text is kept and the union is reported; only `null` for a nullable
+ *   string is null.
+ * - Otherwise numbers are JSON numbers (the digits are kept), booleans are true
+ *   and false in any case, containers are JSON or a Python literal.
+ * - What does not fit stays text, verbatim, and is reported by the schema check.
+ */
+export interface TextReading {
+  /** The value as JSON text. */
+  readonly json: string
+  readonly repairs: readonly RepairCode[]
+  readonly warning: WarningCode | null
+  /** The value can't be part of a call at all. */
+  readonly failure: IllFormedCode | null
+}
+
+const plain = { repairs: [], warning: null, failure: null } as const
+
+/** Reads a text by its schema. */
+export function decodeText(text: string, schema: Schema, root: Schema): TextReading {
+  const types = allowedTypes(schema, root)
+  if (types === stringType) return asString(text)
+  if ((types & stringType) === 0) return readTyped(text, types) ?? asString(text)
+  if (types & nullType && text === 'null' && !allowsString(text, schema, root)) return { json: 'null', ...plain }
+  const typed = readTyped(text, types & ~stringType)
+  if (typed === null || typed.failure !== null) return asString(text)
+  const isStringFit = fits(JSON.stringify(text), schema, root)
+  const isTypedFit = fits(typed.json, schema, root)
+  if (!isStringFit && isTypedFit) return typed
+  if (typed.json === 'null' && text === 'null') return typed
+  return { ...asString(text), warning: isTypedFit ? 'union_type' : null }
+}
+
+/** Whether an enum or a const names exactly this string. */
+function allowsString(text: string, schema: Schema, root: Schema): boolean {
+  return allowedLiterals(schema, root)?.includes(text) ?? false
+}
+
+function fits(json: string, schema: Schema, root: Schema): boolean {
+  const value = parseJson(json)
+  return value !== undefined && checkSchema(value, schema, root).errors.length === 0
+}
+
+function asString(text: string): TextReading {
+  return { json: JSON.stringify(text), ...plain }
+}
+
+/** Reads a text as one of some types other than string; null where it spells none of them. */
+export function readTyped(text: string, types: TypeSet): TextReading | null {
+  const trimmed = text.trim()
+  const lower = trimmed.length <= 5 ? trimmed.toLowerCase() : ''
+  if (types & nullType && (lower === 'null' || lower === 'none')) return { json: 'null', ...plain }
+  if (types & booleanType && (lower === 'true' || lower === 'false')) return { json: lower, ...plain }
+  if (types & (integerType | fractionType)) {
+    const number = readNumber(trimmed, types)
+    if (number !== null) return number
+  }
+  return types & (arrayType | objectType) ? readContainer(trimmed, types) : null
+}
+
+const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
+const jsonInteger = /^-?(?:0|[1-9][0-9]*)$/
+
+function readNumber(text: string, types: TypeSet): TextReading | null {
+  if (text.length > 1024 || !jsonNumber.test(text)) return null
+  const number = Number(text)
+  if (!Number.isFinite(number)) return null
+  if (types & fractionType || jsonInteger.test(text)) return { json: text, ...plain }
+  return Number.isSafeInteger(number) ? { json: String(number), ...plain, repairs: ['coerced_type'] } : null
+}
+
+function readContainer(text: string, types: TypeSet): TextReading | null {
+  if (text.startsWith('"')) {
+    const inner = parseJson(text)
+    if (typeof inner !== 'string' || inner.startsWith('"')) return null
+    const reading = readContainer(inner.trim(), types)
+    return reading && { ...reading, repairs: ['double_encoded', ...reading.repairs] }
+  }
+  const isAllowed = (text.startsWith('[') && types & arrayType) || (text.startsWith('{') && types & objectType)
+  if (!isAllowed) return null
+  const reading = readJson(text)
+  if (reading.kind === 'json') return { json: reading.text, repairs: reading.repairs, warning: null, failure: null }
+  return reading.code === 'too_deep' ? { json: 'null', ...plain, failure: 'too_deep' } : null
+}

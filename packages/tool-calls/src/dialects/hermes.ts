@@ -1,0 +1,119 @@
+import type { RepairCode } from '../codes.ts'
+import { type CallReading, decodeEnvelopes, illFormedCall } from '../decode-call.ts'
+import {
+  type CallSink,
+  type Dialect,
+  type EncodableCall,
+  encodeBehindText,
+  type OpenerVerdict,
+  type Reading,
+} from '../dialect.ts'
+import { decodeBody, type JsonBody, readJsonBody } from '../json-body.ts'
+import { endMarkersOf, isOver, type RegionMarkers, readEnd, recover } from '../json-region.ts'
+import { needMore, type Source } from '../source.ts'
+
+/**
+ * Hermes 2 and 3, Qwen2.5, Qwen3:
+ *
+ *     <tool_call>
+ *     {"name": "read", "arguments": {"path": "a.py"}}
+ *     </tool_call>
+ *
+ * One object for each pair of tags; types are those of JSON. Source: vLLM
+ * `hermes_tool_parser.py`, SGLang `qwen25_detector.py`. Both find the end tag
+ * by plain text; here a tag inside a string is part of the string.
+ */
+const opener = '<tool_call>'
+const closer = '</tool_call>'
+const endTokens: readonly string[] = ['<|im_end|>', '<|endoftext|>']
+const markers: RegionMarkers = { closers: [closer], stops: [], restarts: [opener], endTokens }
+const endMarkers = endMarkersOf(markers)
+const rules = { argumentKeys: ['arguments'] } as const
+
+/** `{ [ " “ ｛ ［` and the backtick of a fence; white space decides nothing. */
+function mayStartBody(code: number): boolean {
+  return (
+    code === 123 || code === 91 || code === 34 || code === 0x201c || code === 0xff5b || code === 0xff3b || code === 96
+  )
+}
+
+/** Judges what stands right behind an opener; not a number at the end of the text. */
+function judgeCode(code: number): OpenerVerdict {
+  if (Number.isNaN(code)) return 'more'
+  return mayStartBody(code) || code === 32 || (code >= 9 && code <= 13) || code > 127 ? 'open' : 'prose'
+}
+
+export const hermes: Dialect = {
+  openers: [opener],
+  endTokens,
+  judgeOpener: (_opener, window, index) => judgeCode(window.charCodeAt(index)),
+  read: readTagged,
+  bare: { mayStart: (code) => code === 123 || code === 91, read: readBare },
+  encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),
+}
+
+function encodeCall({ name, argumentsText }: EncodableCall): string {
+  return `${opener}\n{"name": ${JSON.stringify(name)}, "arguments": ${argumentsText}}\n${closer}`
+}
+
+function* readTagged(source: Source, sink: CallSink): Reading {
+  source.index += opener.length
+  let code = source.skipSpace()
+  for (; code === needMore; code = source.skipSpace()) yield
+  if (!mayStartBody(code)) return false
+  const bodies: JsonBody[] = []
+  for (;;) {
+    const body = yield* readJsonBody(source, { endMarkers })
+    if (body.kind === 'failure') {
+      yield* recover(source, body.recoverFrom, markers)
+      sink.report(body.reading)
+      return true
+    }
+    bodies.push(body)
+    for (code = source.skipSpace(); code === needMore; code = source.skipSpace()) yield
+    if (code !== 123) break
+  }
+  const afterBody = source.position
+  const end = yield* readEnd(source, markers)
+  if (end === 'closed') reportBodies(sink, bodies, [])
+  else if (end === 'unclosed') reportBodies(sink, bodies, ['missing_end_tag'])
+  else sink.report(illFormedCall('trailing_data', source.captured().slice(afterBody - source.position)))
+  return true
+}
+
+/** Reports what stands between a pair of tags: one call, or several. */
+function reportBodies(sink: CallSink, bodies: readonly JsonBody[], repairs: readonly RepairCode[]): void {
+  const readings = bodies.flatMap((body) => (body.kind === 'json' ? decode(sink, body) : []))
+  const isSeveral = readings.length > 1
+  const [first, ...others] = bodies
+  const isConcatenated = others.length > 0 && readings.some((reading) => isNameless(reading))
+  if (isConcatenated || first === undefined) {
+    sink.report(illFormedCall('concatenated_arguments', first?.kind === 'json' ? first.raw : ''))
+    return
+  }
+  for (const reading of readings) {
+    sink.report(reading, { repairs: isSeveral ? [...repairs, 'several_calls'] : repairs })
+  }
+}
+
+function isNameless(reading: CallReading): boolean {
+  return reading.kind === 'ill-formed' && reading.code === 'missing_name'
+}
+
+function decode(sink: CallSink, body: JsonBody & { kind: 'json' }): readonly CallReading[] {
+  const decoded = decodeBody(body, (json) => decodeEnvelopes(sink.tools, rules, json, body.repairs))
+  const readings = Array.isArray(decoded) ? decoded : [decoded]
+  return readings.length > 0 ? readings : [illFormedCall('missing_name', body.raw)]
+}
+
+/** A reply that is nothing but one call, as models write it that were not taught the tags. */
+function* readBare(source: Source, sink: CallSink): Reading {
+  const body = yield* readJsonBody(source, { endMarkers: [] })
+  if (body.kind === 'failure') return false
+  if (!(yield* isOver(source, endTokens))) return false
+  const readings = decode(sink, body)
+  const isCall = readings.every((reading) => reading.kind === 'call' && reading.schemaErrors.length === 0)
+  if (!isCall) return false
+  for (const reading of readings) sink.report(reading, { repairs: ['bare_call'] })
+  return true
+}

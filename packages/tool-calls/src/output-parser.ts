@@ -1,0 +1,466 @@
+import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
+import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
+import { type CallReading, illFormedCall } from './decode-call.ts'
+import type { CallNotes, CallSink, Dialect } from './dialect.ts'
+import { isOver } from './json-region.ts'
+import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
+import { findReasoningFormat, type ReasoningFormatName, type ReasoningTags } from './reasoning-formats.ts'
+import { atEnd, needMore, Source } from './source.ts'
+import { TextCollector } from './text-collector.ts'
+import { TextScanner } from './text-scanner.ts'
+import { findToolCallFormat, type ToolCallFormatName } from './tool-call-formats.ts'
+import { ToolIndex } from './tool-index.ts'
+
+/** How to read a model's output. */
+export interface ParseOptions {
+  /** The wire format of calls; `toolCallFormats` lists all. Throws `value_invalid` for another name. */
+  readonly format: ToolCallFormatName
+  /** The tools that were offered. Left out: any name is accepted, and nothing is known of arguments. */
+  readonly tools?: readonly ToolDefinition[]
+  /** The format of reasoning; `reasoningFormats` lists all. Default: that of the models that use `format`. */
+  readonly reasoning?: ReasoningFormatName
+  /** Whether the prompt ended with reasoning open, so that the output starts inside it. Default false. */
+  readonly thinking?: boolean
+  /** Why the engine stopped. It is not relied on: a cut is seen in the text. */
+  readonly finishReason?: FinishReason
+  /** `off`: what would be repaired is ill-formed under the code of the repair. Default `conservative`. */
+  readonly repair?: 'conservative' | 'off'
+}
+
+/** Ill-formed regions that are read before the rest of an output is given up. */
+const maxIllFormed = 1024
+
+type Run = Generator<undefined, void, undefined>
+
+/** What was reported, in order, with where its region starts. */
+interface Report {
+  readonly event: ParseEvent
+  readonly regionStart: number
+}
+
+/** How an output is read that is part of another. */
+interface PartOptions {
+  /** Where the part starts in the whole. */
+  readonly charStart: number
+  /** Whether prose in it is read for calls in code fences. */
+  readonly readsFences: boolean
+}
+
+/**
+ * The one engine: text is pushed, events come out as they become certain, and
+ * a whole parse is one push and the end. It alternates between reasoning and
+ * prose; where prose may hold a call, the dialect reads on.
+ *
+ * Held back until decided: a possible marker (at most its length), white space
+ * and end-of-turn tokens until more text follows, a call until its end, what
+ * follows an opener inside open reasoning or an open code fence until that
+ * closes, and a reply that starts as a bare call or as a fenced one.
+ */
+export class OutputParser {
+  readonly #source = new Source()
+  readonly #dialect: Dialect
+  readonly #tags: ReasoningTags | null
+  readonly #options: ParseOptions
+  readonly #part: PartOptions
+  readonly #text: TextCollector
+  readonly #reasoning: TextCollector
+  readonly #sink: CallSink
+  readonly #run: Run
+  readonly #calls: ParsedToolCall[] = []
+  readonly #illFormed: IllFormedRegion[] = []
+  readonly #warnings = new Set<WarningCode>()
+  readonly #repairCounts: Partial<Record<RepairCode, number>> = {}
+  #reports: Report[] = []
+  #charsReceived = 0
+  /** Up to where all has been said. */
+  #decidedUntil = 0
+  #regionStart = 0
+  /** How many pieces of text there were when something other than text came last. */
+  #piecesBefore = 0
+
+  constructor(options: ParseOptions, part: PartOptions = { charStart: 0, readsFences: true }) {
+    const format = findToolCallFormat(options.format)
+    this.#dialect = format.dialect
+    const reasoning = findReasoningFormat(options.reasoning ?? format.reasoning)
+    checkReasoning(format.name, reasoning.name)
+    this.#tags = reasoning.tags
+    this.#options = options
+    this.#part = part
+    this.#text = new TextCollector((text) => this.#push({ kind: 'text', text }))
+    this.#reasoning = new TextCollector((text) => this.#push({ kind: 'reasoning', text }))
+    this.#sink = {
+      tools: new ToolIndex(options.tools),
+      report: (reading, notes) => this.#report(reading, notes),
+      text: (text) => this.#say(this.#text, text),
+      reasoning: (text) => this.#say(reasoning.name === 'none' ? this.#text : this.#reasoning, text),
+    }
+    this.#run = this.#read()
+  }
+
+  /** How many characters came in of which nothing has been said yet. */
+  get heldBackChars(): number {
+    return this.#charsReceived - this.#decidedUntil + this.#text.heldLength + this.#reasoning.heldLength
+  }
+
+  /** Reads on, and gives what became certain. */
+  push(chunk: string): readonly ParseEvent[] {
+    this.#charsReceived += chunk.length
+    this.#source.push(chunk)
+    this.#run.next()
+    return this.#takeEvents()
+  }
+
+  /** Says that no more will come, and gives what became certain by that. */
+  end(): readonly ParseEvent[] {
+    this.#source.isEnded = true
+    this.#run.next()
+    this.#decidedUntil = this.#charsReceived
+    return this.#takeEvents()
+  }
+
+  /** What was said so far; all of it after `end`. */
+  get result(): ParsedOutput {
+    return {
+      reasoning: this.#reasoning.toString(),
+      text: this.#text.toString(),
+      calls: this.#calls,
+      repaired: Object.keys(this.#repairCounts).length > 0,
+      illFormed: this.#illFormed,
+      warnings: [...this.#warnings],
+      repairCounts: this.#repairCounts,
+    }
+  }
+
+  #takeEvents(): readonly ParseEvent[] {
+    if (this.#reports.length === 0) return []
+    const events = this.#reports.map((report) => report.event)
+    this.#reports = []
+    return events
+  }
+
+  #push(event: ParseEvent): void {
+    this.#reports.push({ event, regionStart: this.#part.charStart + this.#regionStart })
+  }
+
+  *#read(): Run {
+    const source = this.#source
+    const tags = this.#tags
+    if (tags !== null && this.#options.thinking === true) {
+      for (let code = source.skipSpace(); code === needMore; code = source.skipSpace()) yield
+      let length = source.match(tags.open)
+      for (; length === needMore; length = source.match(tags.open)) yield
+      source.index += length
+      yield* this.#readReasoning(tags)
+    }
+    yield* this.#readProse(tags)
+  }
+
+  #scannerFor(tags: readonly string[]): TextScanner {
+    const { openers, endTokens } = this.#dialect
+    return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
+      return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
+    })
+  }
+
+  /** Moves to the next marker; what stands before it is prose. False: there is none, and more text is needed. */
+  #findMarker(scanner: TextScanner, collector: TextCollector): boolean {
+    const source = this.#source
+    const found = scanner.find(source.window, source.index, source.isEnded)
+    this.#consume(scanner, collector, found - source.index)
+    if (scanner.marker === '' && source.isEnded) {
+      this.#consume(scanner, collector, source.window.length - source.index)
+    }
+    this.#decidedUntil = source.position
+    return scanner.marker !== ''
+  }
+
+  #say(collector: TextCollector, text: string): void {
+    collector.add(text)
+    this.#decidedUntil = this.#source.position
+  }
+
+  /** Takes text as prose. */
+  #consume(scanner: TextScanner, collector: TextCollector, length: number): void {
+    const { window, index } = this.#source
+    if (length > 0) collector.add(window.slice(index, index + length))
+    scanner.consume(window, index, index + length)
+    this.#source.index += length
+  }
+
+  /** Reasoning up to its end tag: the first one, wherever it stands. */
+  *#readReasoning(tags: ReasoningTags): Run {
+    const source = this.#source
+    const scanner = this.#scannerFor([tags.close])
+    for (;;) {
+      if (!this.#findMarker(scanner, this.#reasoning)) {
+        if (source.isEnded) return
+        yield
+      } else if (scanner.marker === tags.close) {
+        source.index += tags.close.length
+        break
+      } else if (this.#dialect.openers.includes(scanner.marker)) {
+        yield* this.#readCallInReasoning(tags)
+        break
+      } else if (scanner.marker === '```') this.#consume(scanner, this.#reasoning, scanner.fence)
+      else this.#holdEndToken(scanner, this.#reasoning)
+    }
+    this.#piecesBefore = this.#text.pieceCount
+  }
+
+  #holdEndToken(scanner: TextScanner, collector: TextCollector): void {
+    collector.hold(scanner.marker)
+    this.#source.index += scanner.marker.length
+    scanner.breakLine()
+  }
+
+  /**
+   * Behind an opener in reasoning: prose if the reasoning is closed later. If
+   * it never is, complete and valid calls that end the output are calls.
+   */
+  *#readCallInReasoning(tags: ReasoningTags): Run {
+    const source = this.#source
+    source.mark()
+    const start = source.position
+    let found = source.skipPast(tags.close)
+    for (; found === needMore; found = source.skipPast(tags.close)) yield
+    const held = source.captured()
+    if (found >= 0) this.#reasoning.add(held.slice(0, held.length - tags.close.length))
+    else this.#addFinalCalls(held, start, this.#reasoning, 'unclosed_reasoning')
+  }
+
+  /** Adds a text as prose, but for complete and valid calls that end it. */
+  #addFinalCalls(text: string, charStart: number, collector: TextCollector, repair: RepairCode): void {
+    const reports = this.#readPart(text, charStart)
+    let first = reports.length
+    while (first > 0 && isFinalCall(reports[first - 1]?.event)) first -= 1
+    const proseEnd = reports[first]?.regionStart ?? this.#part.charStart + charStart + text.length
+    collector.add(text.slice(0, proseEnd - this.#part.charStart - charStart))
+    for (const { event } of reports.slice(first)) this.#adopt(event, repair)
+  }
+
+  /** Reads a part of the output on its own. */
+  #readPart(text: string, charStart: number): readonly Report[] {
+    const whole = this.#part.charStart + charStart
+    const parser = new OutputParser({ ...this.#options, reasoning: 'none' }, { charStart: whole, readsFences: false })
+    parser.#source.push(text)
+    parser.#source.isEnded = true
+    parser.#run.next()
+    return parser.#reports
+  }
+
+  #adopt(event: ParseEvent, repair: RepairCode): void {
+    if (event.kind === 'call') this.#addCall({ ...event.call, repairs: [...event.call.repairs, repair] })
+  }
+
+  *#readProse(tags: ReasoningTags | null): Run {
+    const source = this.#source
+    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
+    if (yield* this.#readBareReply()) scanner.breakLine()
+    for (;;) {
+      if (!this.#findMarker(scanner, this.#text)) {
+        if (source.isEnded) return
+        yield
+        continue
+      }
+      const { marker } = scanner
+      if (marker === '```') {
+        if (this.#isBlank && this.#part.readsFences && (yield* this.#readFencedReply(scanner.fence))) return
+        this.#consume(scanner, this.#text, scanner.fence)
+      } else if (this.#dialect.openers.includes(marker)) {
+        if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
+        else if (yield* this.#readCall()) scanner.breakLine()
+        else this.#consume(scanner, this.#text, marker.length)
+        if (this.#illFormed.length >= maxIllFormed) return yield* this.#giveUp()
+      } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
+        source.index += marker.length
+        yield* this.#readReasoning(tags)
+        scanner.breakLine()
+      } else if (tags !== null && marker === tags.close && this.#isSecondClose) {
+        source.index += marker.length
+        this.#countRepair('duplicate_reasoning_end')
+      } else if (this.#dialect.endTokens.includes(marker)) this.#holdEndToken(scanner, this.#text)
+      else this.#consume(scanner, this.#text, marker.length)
+    }
+  }
+
+  /** Whether nothing but white space and reasoning came so far. */
+  get #isBlank(): boolean {
+    return this.#text.pieceCount === 0 && this.#calls.length === 0 && this.#illFormed.length === 0
+  }
+
+  /** Whether no prose came since the start, the last call or the last reasoning. */
+  get #isSegmentStart(): boolean {
+    return this.#text.pieceCount === this.#piecesBefore
+  }
+
+  get #isSecondClose(): boolean {
+    return this.#isSegmentStart && this.#reasoning.pieceCount > 0 && this.#options.repair !== 'off'
+  }
+
+  #mayOpenReasoning(scanner: TextScanner): boolean {
+    return scanner.fence === 0 && (this.#isSegmentStart || scanner.isAtLineStart)
+  }
+
+  /** Reads a call at its opener. False: it is prose. */
+  *#readCall(): Generator<undefined, boolean, undefined> {
+    const source = this.#source
+    source.mark()
+    const start = source.position
+    this.#regionStart = start
+    const isCall = yield* this.#dialect.read(source, this.#sink)
+    if (!isCall) source.rewindTo(start)
+    this.#piecesBefore = isCall ? this.#text.pieceCount : this.#piecesBefore
+    return isCall
+  }
+
+  /** A reply that may be a call without markers. */
+  *#readBareReply(): Generator<undefined, boolean, undefined> {
+    const source = this.#source
+    const { bare } = this.#dialect
+    if (bare === null) return false
+    source.mark()
+    const start = source.position
+    let code = source.skipSpace()
+    for (; code === needMore; code = source.skipSpace()) yield
+    this.#regionStart = source.position
+    let isCall = false
+    if (code >= 0 && bare.mayStart(code)) {
+      this.#text.hold(source.captured())
+      source.mark()
+      isCall = yield* bare.read(source, this.#sink)
+      if (!isCall) source.rewindTo(this.#regionStart)
+    } else source.rewindTo(start)
+    return isCall
+  }
+
+  /** A reply that is one code fence around nothing but calls. */
+  *#readFencedReply(fence: number): Generator<undefined, boolean, undefined> {
+    const source = this.#source
+    source.mark()
+    const start = source.position
+    const inner = yield* this.#skipFencedReply(fence)
+    const reports = inner === null ? [] : this.#readPart(inner.text, inner.charStart)
+    if (reports.length === 0 || !reports.every(({ event }) => isFinalCall(event))) {
+      source.rewindTo(start)
+      return false
+    }
+    for (const { event } of reports) this.#adopt(event, 'fence')
+    return true
+  }
+
+  /** The text in the fence at `source.index`, if it may be calls, and if nothing follows it. */
+  *#skipFencedReply(fence: number): Generator<undefined, { text: string; charStart: number } | null, undefined> {
+    const source = this.#source
+    const start = source.position
+    for (let found = source.skipPast('\n'); found < 0; found = source.skipPast('\n')) {
+      if (found !== needMore) return null
+      yield
+    }
+    const charStart = source.position
+    let code = source.skipSpace()
+    for (; code === needMore; code = source.skipSpace()) yield
+    const first = code < 0 ? '' : String.fromCharCode(code)
+    const { bare, openers } = this.#dialect
+    const mayBeCall = (bare?.mayStart(code) ?? false) || openers.some((opener) => opener.startsWith(first))
+    if (first === '' || !mayBeCall) return null
+    const charEnd = yield* this.#skipPastFence(fence)
+    if (charEnd < 0) return null
+    if (!(yield* isOver(source, this.#dialect.endTokens))) return null
+    return { text: source.captured().slice(charStart - start, charEnd - start), charStart }
+  }
+
+  /** Goes behind the line that closes a fence, and gives where it starts in the output; `atEnd` if nothing closes it. */
+  *#skipPastFence(fence: number): Generator<undefined, number, undefined> {
+    const source = this.#source
+    const closing = `\n${'`'.repeat(fence)}`
+    for (;;) {
+      let found = source.skipPast(closing)
+      for (; found === needMore; found = source.skipPast(closing)) yield
+      if (found === atEnd) return atEnd
+      while (source.index >= source.window.length && !source.isEnded) yield
+      const code = source.index < source.window.length ? source.window.charCodeAt(source.index) : 10
+      if (code === 10 || code === 13 || code === 32) return found
+    }
+  }
+
+  /** An opener in a fence is quoted if the fence is closed; if it never is, calls that end the output are calls. */
+  *#readFencedCall(scanner: TextScanner): Run {
+    const source = this.#source
+    source.mark()
+    const start = source.position
+    const found = yield* this.#skipPastFence(scanner.fence)
+    const held = source.captured()
+    if (found === atEnd) this.#addFinalCalls(held, start, this.#text, 'unclosed_fence')
+    else this.#text.add(held)
+    scanner.fence = 0
+    scanner.breakLine()
+  }
+
+  *#giveUp(): Run {
+    const source = this.#source
+    source.mark()
+    for (;;) {
+      source.index = source.window.length
+      if (source.isEnded) break
+      yield
+    }
+    if (source.captured().trim() !== '') this.#report(illFormedCall('too_many_regions', ''))
+  }
+
+  #report(reading: CallReading, notes: CallNotes = {}): void {
+    const sampledText = this.#source.captured()
+    const charEnd = this.#part.charStart + this.#source.position
+    const span = { charStart: charEnd - sampledText.length, charEnd }
+    if (reading.kind === 'ill-formed') this.#addIllFormed(reading.code, span, reading.detail)
+    else {
+      for (const warning of reading.warnings) this.#warnings.add(warning)
+      this.#addCall({
+        name: reading.name,
+        id: notes.id ?? null,
+        arguments: reading.arguments,
+        argumentsText: reading.argumentsText,
+        repairs: [...new Set([...reading.repairs, ...(notes.repairs ?? [])])],
+        schemaErrors: reading.schemaErrors,
+        span,
+        sampledText,
+      })
+    }
+    this.#regionStart = this.#source.position
+  }
+
+  #addCall(call: ParsedToolCall): void {
+    const [refused] = this.#options.repair === 'off' ? call.repairs : []
+    if (refused !== undefined) {
+      this.#addIllFormed(refused, call.span, call.name)
+      return
+    }
+    this.#calls.push(call)
+    for (const repair of call.repairs) this.#countRepair(repair)
+    this.#push({ kind: 'call', call })
+  }
+
+  #addIllFormed(code: IllFormedCode, span: CharSpan, detail: string): void {
+    const region = { code, span, detail }
+    this.#illFormed.push(region)
+    this.#push({ kind: 'ill-formed', region })
+  }
+
+  #countRepair(repair: RepairCode): void {
+    this.#repairCounts[repair] = (this.#repairCounts[repair] ?? 0) + 1
+  }
+}
+
+/** In gpt-oss calls and reasoning are one format: neither goes with another. */
+function checkReasoning(format: string, reasoning: string): void {
+  if (reasoning === 'none' || (format === 'gpt_oss') === (reasoning === 'gpt-oss')) return
+  throw new ValueError('value_invalid', `Reasoning format "${reasoning}" does not go with calls in "${format}"`, {
+    details: { format, reasoning },
+  })
+}
+
+/** Whether an event is a call that is complete and valid enough to end reasoning, or to be taken out of a fence. */
+function isFinalCall(event: ParseEvent | undefined): boolean {
+  return (
+    event?.kind === 'call' && event.call.schemaErrors.length === 0 && !event.call.repairs.includes('missing_end_tag')
+  )
+}

@@ -1,0 +1,49 @@
+/**
+ * Text that comes in pieces, without the white space around it: what leads is
+ * dropped, what trails is held back until more text follows.
+ */
+export class TextCollector {
+  readonly #parts: string[] = []
+  readonly #emit: (text: string) => void
+  #held: string[] = []
+  #heldLength = 0
+
+  constructor(emit: (text: string) => void) {
+    this.#emit = emit
+  }
+
+  /** How much is held back. */
+  get heldLength(): number {
+    return this.#heldLength
+  }
+
+  /** How many pieces were said; white space alone is none. */
+  get pieceCount(): number {
+    return this.#parts.length
+  }
+
+  add(text: string): void {
+    const end = text.trimEnd().length
+    if (end > 0) {
+      const solid = this.#held.join('') + text.slice(0, end)
+      const part = this.#parts.length === 0 ? solid.trimStart() : solid
+      this.#held = []
+      this.#heldLength = 0
+      this.#parts.push(part)
+      this.#emit(part)
+    }
+    this.hold(text.slice(end))
+  }
+
+  /** Adds text that counts only if more follows. */
+  hold(text: string): void {
+    if (text === '') return
+    this.#held.push(text)
+    this.#heldLength += text.length
+  }
+
+  /** Everything that was said. */
+  toString(): string {
+    return this.#parts.join('')
+  }
+}
