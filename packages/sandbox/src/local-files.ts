@@ -3,7 +3,7 @@ import { chmod, cp, lstat, mkdir, readFile, realpath, stat } from 'node:fs/promi
 import { dirname, join, sep } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { excerpt, SandboxError } from '@agentrl/spec'
-import { invalidOption } from './boot-options.ts'
+import { invalidOption } from './invalid-option.ts'
 import type { FileBackend } from './sandbox-backend.ts'
 
 /**
