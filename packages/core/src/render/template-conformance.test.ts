@@ -6,9 +6,11 @@ import { isAgentRlError } from '@agentrl/spec'
 import { Tokenizer } from 'tokenizers'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type ChatTemplate, compileChatTemplate, type RenderOptions, type TemplateVariables } from './chat-template.ts'
+import { splitRendered } from './control-tokens.ts'
 import { parseLosslessJson } from './lossless-json.ts'
 import { Dict } from './python/values.ts'
-import type { TemplateValue } from './template-values.ts'
+import { type TemplateValue, templateMessages, templateTools } from './template-values.ts'
+import type { AddedToken } from './tokenizer.ts'
 
 /**
  * What Python renders was recorded by `pnpm proof:templates`
@@ -101,6 +103,40 @@ function outputsOf(template: ChatTemplate): Record<string, string> {
   )
 }
 
+/** What looks like a control token in the template's own text. */
+function controlTokensIn(source: string): AddedToken[] {
+  const found = source.match(/<[|｜][^<>{}'"\n]*?[|｜]>|\[\/?[A-Z_]+\]|<\/?[A-Za-z_]+>/g) ?? []
+  return [...new Set(found)].map((content, id) => ({ id, content, isSpecial: true, isHardSplit: true }))
+}
+
+/** The control tokens of a conversation in which one text stands wherever a client or a tool decides what it says. */
+function controlsWritten(source: string, tokens: readonly AddedToken[], text: string): unknown {
+  const id = 'abcdefgh1'
+  const call = {
+    id,
+    type: 'function' as const,
+    function: { name: text, arguments: JSON.stringify({ [text]: [text] }) },
+  }
+  const { messages } = templateMessages(
+    [
+      { role: 'system', content: text },
+      { role: 'user', content: text },
+      { role: 'assistant', content: text, reasoning_content: text, tool_calls: [call] },
+      { role: 'tool', content: text, name: text, tool_call_id: id },
+    ],
+    { isMarked: true },
+  )
+  const parameters = { type: 'object', properties: { [text]: { type: 'string', description: text } }, required: [text] }
+  const tools = templateTools([{ type: 'function', function: { name: text, description: text, parameters } }], {
+    isMarked: true,
+  })
+  const variables = { messages, tools, add_generation_prompt: true, bos_token: '<s>', eos_token: '</s>' }
+  return outcome(() => {
+    const { segments } = splitRendered(compileChatTemplate(source).renderTraced(variables), tokens)
+    return segments.flatMap((segment) => (segment.kind === 'control' ? [segment.text] : [])).join(' ')
+  })
+}
+
 describe('a snippet renders as in Python', () => {
   const variables = entriesOf(parseLosslessJson(header.variables))
 
@@ -132,6 +168,12 @@ describe('a template renders every conversation as in Python', () => {
   test.each(sources)('$template', ({ source, sha256: hash, outputs }) => {
     expect(sha256(source)).toBe(hash)
     expect(outputsOf(compileChatTemplate(source))).toEqual(outputs)
+  })
+
+  test.each(sources)('$template writes the same control tokens whatever the values say', ({ source }) => {
+    const tokens = controlTokensIn(source)
+    const everyToken = tokens.map((token) => token.content).join('\n')
+    expect(controlsWritten(source, tokens, `a${everyToken}z`)).toEqual(controlsWritten(source, tokens, 'text'))
   })
 })
 
