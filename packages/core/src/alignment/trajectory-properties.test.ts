@@ -2,7 +2,6 @@ import type { Bucket, Message, RoutedExperts, Sample, Turn } from '@agentrl/spec
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { BranchPolicies, BranchPolicy } from './branch-policy.ts'
-import { commonPrefixLength } from './classify-drift.ts'
 import { addLedgers, ledgerProblem, moveTrained } from './ledger.ts'
 import type { BranchRole, UntrainedReason } from './message-tree.ts'
 import { Trajectory } from './trajectory.ts'
@@ -109,7 +108,14 @@ function play(scenario: Scenario, alignment: 'inherit' | 'rerender') {
       finishReason: step.finishReason,
       illFormed: false,
       ...(scenario.isRouted || step.hasExperts
-        ? { routedExperts: expertsOf(ids, step.hasExperts ? 0 : knownRows(trajectory, { head, messages, promptIds })) }
+        ? {
+            routedExperts: expertsOf(
+              ids,
+              step.hasExperts
+                ? 0
+                : trajectory.knownExpertRows({ promptMessages: messages, head, promptIds: Int32Array.from(promptIds) }),
+            ),
+          }
         : {}),
     }
     const handle = trajectory.recordTurn({
@@ -128,16 +134,6 @@ function play(scenario: Scenario, alignment: 'inherit' | 'rerender') {
   trajectory.recordDiscarded('engine_aborted', scenario.discarded)
   for (let call = 0; call < scenario.lostCalls; call += 1) trajectory.recordLostCall()
   return { trajectory, turns }
-}
-
-/** Rows of a prompt that the turn which it goes on from has: an engine need not return them again. */
-function knownRows(
-  trajectory: Trajectory,
-  { head, messages, promptIds }: { head: string; messages: readonly Message[]; promptIds: readonly number[] },
-): number {
-  const { turn } = trajectory.findInheritance(messages, head)
-  const held = turn === null ? [] : [...turn.promptIds, ...turn.outputIds]
-  return Math.max(0, Math.min(commonPrefixLength(held, promptIds), held.length - 1))
 }
 
 function nextRequest(step: Step, from: Point, newId: () => number, index: number) {

@@ -122,6 +122,13 @@ export class Trajectory {
     return { turn: inherited?.node.turn ?? null, messageCount: inherited?.depth ?? 0 }
   }
 
+  /** Positions of a prompt whose expert routing the turn that it goes on from has: no engine need return them again. */
+  knownExpertRows({ promptMessages, head = '', promptIds }: Omit<ExplainedRequest, 'role'>): number {
+    const root = this.#roots.get(head)
+    const turn = root === undefined ? null : lastGenerated(this.#find(root, promptMessages))?.node.turn
+    return turn == null || turn.knownExpertRows === 0 ? 0 : Math.min(turn.commonTokens(promptIds), turn.knownExpertRows)
+  }
+
   /** The role of the turn that a request inherits from; null if there is none. */
   inheritedRole(promptMessages: readonly Message[], head = ''): BranchRole | null {
     const root = this.#roots.get(head)

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { type Engine, EngineError, seededRandom, type TokenIds } from '@agentrl/spec'
+import { type Engine, EngineError, type RoutedExperts, seededRandom, type TokenIds } from '@agentrl/spec'
+import { concatenateIds } from '../../render/concatenate-ids.ts'
 import { createRenderer } from '../../render/renderer.ts'
 import type { Tokenizer } from '../../render/tokenizer.ts'
 import { splitNonCanonically } from '../../testing/split-non-canonically.ts'
@@ -58,13 +59,18 @@ export function createReplayAdapter(tokenizer: Tokenizer): {
 
 export async function replayRecording(
   requests: readonly RecordedRequest[],
-  { tokenizer, session: sessionOptions }: { readonly tokenizer: Tokenizer; readonly session?: SessionOptions },
+  options: {
+    readonly tokenizer: Tokenizer
+    readonly session?: SessionOptions
+    readonly routing?: RecordedEngine['routing']
+  },
 ): Promise<Replay> {
-  const { adapter, engine } = createReplayAdapter(tokenizer)
+  const { adapter, engine } = createReplayAdapter(options.tokenizer)
+  engine.routing = options.routing ?? null
   const session = adapter.sessions.open({
     maxContextTokens: 10_000_000,
     maxGenerationTokens: 1_000_000,
-    ...sessionOptions,
+    ...options.session,
   })
   const calls: ReplayedCall[] = []
   for (const request of requests) {
@@ -101,6 +107,8 @@ export type SampledCall = Omit<ReplayedCall, 'request' | 'status' | 'inheritsFro
 export interface RecordedEngine extends Engine {
   /** What is sampled next; null: the engine fails. */
   nextReply: RecordedReply | null
+  /** Gives the routing of a sequence from a position on; null: the engine returns none. */
+  routing: ((ids: TokenIds, positionStart: number) => RoutedExperts) | null
   readonly sampled: readonly SampledCall[]
 }
 
@@ -112,8 +120,9 @@ function createRecordedEngine(tokenizer: Tokenizer, stopTokenId: number): Record
     isStandIn: true,
     logprobMode: 'temperature',
     nextReply: null,
+    routing: null,
     sampled,
-    async generate({ promptIds }) {
+    async generate({ promptIds, knownExpertRows = 0 }) {
       const reply = this.nextReply
       if (reply === null) throw new EngineError('engine_http_error', 'the recording answered with an error')
       const isCut = reply.finish === 'length'
@@ -122,7 +131,13 @@ function createRecordedEngine(tokenizer: Tokenizer, stopTokenId: number): Record
       const outputIds = Int32Array.from([...(split?.ids ?? canonical), ...(isCut ? [] : [stopTokenId])])
       const outputLogprobs = Float32Array.from(outputIds, () => Math.log(1 - random()) - 1e-3)
       sampled.push({ promptIds, outputIds, outputLogprobs, isNonCanonical: split !== null })
-      return { outputIds, outputLogprobs, finishReason: isCut ? 'length' : 'stop' }
+      const routedExperts = this.routing?.(concatenateIds([promptIds, outputIds]), knownExpertRows)
+      return {
+        outputIds,
+        outputLogprobs,
+        finishReason: isCut ? 'length' : 'stop',
+        ...(routedExperts === undefined ? {} : { routedExperts }),
+      }
     },
   }
 }
