@@ -9,6 +9,7 @@ import type { ChatReply, ChatRequest, Protocol, StreamEvent } from './protocols/
 import { countPromptTokens, runTurn } from './run-turn.ts'
 import type { Session } from './session.ts'
 import type { SessionStore } from './session-store.ts'
+import type { TurnClient } from './turn-context.ts'
 import type { TurnParts } from './turn-parts.ts'
 
 /** The routes of the adapter, without anything that listens. */
@@ -70,7 +71,7 @@ function addProtocol(app: Hono, protocol: Protocol, options: AdapterAppOptions):
       const request = protocol.readRequest(await readJson(context))
       return request.isStreaming
         ? streamTurn(context, { protocol, session, request, options })
-        : context.json(protocol.writeReply(await runTurn(session, request, options.turn, signalOf(context))) as object)
+        : context.json(protocol.writeReply(await runTurn(session, request, options.turn, clientOf(context))) as object)
     }),
   )
   if (protocol.countTokensPath === null) return
@@ -99,7 +100,7 @@ interface StreamedTurn {
  */
 async function streamTurn(context: Context, turn: StreamedTurn): Promise<Response> {
   const { protocol, session, request, options } = turn
-  const pending = runTurn(session, request, options.turn, signalOf(context))
+  const pending = runTurn(session, request, options.turn, clientOf(context))
   const first = await settledWithin(pending, options.pingIntervalMs)
   if (first.kind === 'failed') throw first.error
   return streamSSE(context, async (stream) => {
@@ -204,8 +205,9 @@ async function readJson(context: Context): Promise<unknown> {
   }
 }
 
-function signalOf(context: Context): AbortSignal {
-  return context.req.raw.signal
+/** The signal aborts when the connection ends before the answer has gone out whole. */
+function clientOf(context: Context): TurnClient {
+  return { signal: context.req.raw.signal, header: (name) => context.req.header(name) }
 }
 
 function respondError(context: Context, protocol: Protocol, error: AgentRlError): Response {

@@ -6,6 +6,8 @@ import type { SessionOptions } from './session-options.ts'
 
 /** Bodies of the control calls. */
 
+const policy = z.enum(['train', 'context', 'drop']).optional()
+
 const openBody = z.object({
   label: z.string().optional(),
   mode: z.enum(['train', 'eval']).optional(),
@@ -21,6 +23,10 @@ const openBody = z.object({
   max_generation_tokens: z.int().positive().optional(),
   turn_cap: z.int().positive().optional(),
   allowed_tools: z.array(z.string()).optional(),
+  branch_policies: z
+    .strictObject({ main: policy, sub_agent: policy, compaction: policy, auxiliary: policy })
+    .optional(),
+  ill_formed_turns: z.enum(['train', 'context']).optional(),
 })
 
 /** Reads the body of `open_session`. Throws `wire_invalid_body`. */
@@ -35,6 +41,8 @@ export function readOpenBody(raw: unknown): SessionOptions & { readonly label?: 
     maxGenerationTokens: body.max_generation_tokens,
     turnCap: body.turn_cap,
     allowedTools: body.allowed_tools,
+    branchPolicies: body.branch_policies === undefined ? undefined : defined(body.branch_policies),
+    illFormedTurns: body.ill_formed_turns,
   })
 }
 

@@ -1,5 +1,5 @@
 import type { AssistantMessage, EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
-import { type ParsedOutput, parseModelOutput } from '@agentrl/tool-calls'
+import { type ParsedOutput, type ParseOptions, parseModelOutput } from '@agentrl/tool-calls'
 import type { RenderedPrompt, RenderRequest } from '../render/renderer.ts'
 import { inheritPrompt, stopTokenOf } from './inherit-prompt.ts'
 import { withModelCallIds } from './model-call-ids.ts'
@@ -10,7 +10,9 @@ import { restoreCallOrder } from './restore-call-order.ts'
 import { sampleTurn } from './sample-turn.ts'
 import type { Session } from './session.ts'
 import { effectiveSampling } from './session-options.ts'
+import type { TurnClient, TurnConversation } from './turn-context.ts'
 import type { TurnParts } from './turn-parts.ts'
+import { passUndeclaredCalls } from './undeclared-calls.ts'
 import { toWireMessage } from './wire-message.ts'
 
 /**
@@ -27,8 +29,10 @@ export async function runTurn(
   session: Session,
   request: ChatRequest,
   parts: TurnParts,
-  clientSignal: AbortSignal,
+  client: TurnClient,
 ): Promise<ChatReply> {
+  const replayed = session.replayUndelivered(() => conversationOf(session, request), client.signal)
+  if (replayed !== null) return replayed
   return session.run(async (turnNumber, sessionSignal) => {
     const prompt = await buildPrompt(session, request, parts)
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
@@ -43,16 +47,17 @@ export async function runTurn(
         maxNewTokens: prompt.maxNewTokens,
         stopTokenIds: parts.stopTokenIds,
       },
-      { parts, session, signal: AbortSignal.any([clientSignal, sessionSignal]) },
+      { parts, session, signal: AbortSignal.any([client.signal, sessionSignal]) },
     )
     const rawText = await decodeOutput(sampled, parts)
-    const parsed = parseModelOutput(rawText, {
+    const parsing: ParseOptions = {
       format: parts.toolCallFormat,
       reasoning: parts.reasoningFormat,
       thinking: prompt.opensReasoning,
       tools: prompt.tools,
       finishReason: sampled.finishReason,
-    })
+    }
+    const parsed = passUndeclaredCalls(parseModelOutput(rawText, parsing), { rawText, parsing })
     countParsed(session, parsed)
     const { finishReason } = sampled
     const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
@@ -67,14 +72,7 @@ export async function runTurn(
       ...(sampled.weightSpans === undefined ? {} : { weightSpans: sampled.weightSpans }),
       ...(sampled.routedExperts === undefined ? {} : { routedExperts: sampled.routedExperts }),
     }
-    session.recordTurn({
-      turn,
-      promptMessages: prompt.messages,
-      responseMessage: message,
-      head: prompt.head,
-      isDisconnected: clientSignal.aborted,
-    })
-    return {
+    const reply: ChatReply = {
       id: `msg_${parts.newId()}`,
       model: request.model,
       message,
@@ -86,6 +84,9 @@ export async function runTurn(
       },
       createdAt: Math.floor(parts.clock.now() / 1000),
     }
+    const decode = async (ids: Int32Array) => parts.tokenizer.decode(ids)
+    await session.recordTurn({ turn, conversation: prompt, request, reply, client, decode })
+    return reply
   })
 }
 
@@ -105,10 +106,13 @@ interface Prompt {
   readonly maxNewTokens: number
 }
 
-async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
-  const messages = restoreCallOrder(request.messages)
+function conversationOf(session: Session, request: ChatRequest): TurnConversation {
   const tools = allowedTools(session, request)
-  const head = JSON.stringify(tools)
+  return { messages: restoreCallOrder(request.messages), tools, head: JSON.stringify(tools) }
+}
+
+async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
+  const { messages, tools, head } = conversationOf(session, request)
   const shown = { messages: withModelCallIds(messages, session.modelCallIds), tools }
   const inherited = await inheritOrNull(session, shown, { ...parts, head, messages })
   const rendered = inherited ?? (await parts.renderer.renderPrompt(shown))

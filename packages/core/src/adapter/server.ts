@@ -41,6 +41,8 @@ export interface AdapterOptions {
 export interface Adapter extends AsyncDisposable {
   readonly sessions: SessionStore
   readonly controlToken: string
+  /** Answers a request in this process, without a socket. */
+  fetch(request: Request): Promise<Response>
   /** Listens on loopback, unless another host is named. Port 0 (default) picks a free one. Returns the base URL. */
   listenTcp(options?: { readonly host?: string; readonly port?: number }): Promise<string>
   /** Listens on a Unix socket that only this user may open. */
@@ -93,6 +95,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   return {
     sessions,
     controlToken,
+    fetch: async (request) => app.fetch(request),
     async listenTcp({ host = '127.0.0.1', port = 0 } = {}) {
       const address = await listen((server) => server.listen(port, host))
       return `http://${host.includes(':') ? `[${host}]` : host}:${address?.port ?? port}`

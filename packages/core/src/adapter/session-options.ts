@@ -1,4 +1,5 @@
 import { ConfigError, type SamplingParams } from '@agentrl/spec'
+import { type BranchPolicies, type BranchPolicy, defaultBranchPolicies } from '../alignment/branch-policy.ts'
 import type { ClientSampling } from './protocols/protocol.ts'
 
 /** What a session may do, fixed when it is opened. */
@@ -15,10 +16,16 @@ export interface SessionOptions {
   readonly turnCap?: number
   /** Names of the tools that the model is shown. Default: all that the client offers. */
   readonly allowedTools?: readonly string[]
+  /** What becomes of the turns of the main conversation, of sub-agents, summaries and side requests. Default: all train. */
+  readonly branchPolicies?: Partial<BranchPolicies>
+  /** `train` (default): replies that broke their tool-call format train too. `context`: they don't. */
+  readonly illFormedTurns?: 'train' | 'context'
 }
 
 /** The same with every default filled in. */
-export interface ResolvedSessionOptions extends Required<Omit<SessionOptions, 'allowedTools' | 'sampling'>> {
+export interface ResolvedSessionOptions
+  extends Required<Omit<SessionOptions, 'allowedTools' | 'sampling' | 'branchPolicies'>> {
+  readonly branchPolicies: BranchPolicies
   readonly allowedTools: readonly string[] | null
   readonly sampling: Partial<SamplingParams>
 }
@@ -43,7 +50,10 @@ export function resolveSessionOptions(options: SessionOptions): ResolvedSessionO
     maxGenerationTokens: options.maxGenerationTokens ?? 8_192,
     turnCap: options.turnCap ?? 200,
     allowedTools: options.allowedTools ?? null,
+    branchPolicies: { ...defaultBranchPolicies, ...options.branchPolicies },
+    illFormedTurns: options.illFormedTurns ?? 'train',
   }
+  for (const [role, policy] of Object.entries(resolved.branchPolicies)) requirePolicy(role, policy)
   requireInteger('maxContextTokens', resolved.maxContextTokens, 256)
   requireInteger('maxGenerationTokens', resolved.maxGenerationTokens, 1)
   requireInteger('turnCap', resolved.turnCap, 1)
@@ -53,6 +63,15 @@ export function resolveSessionOptions(options: SessionOptions): ResolvedSessionO
 function requireInteger(name: string, value: number, minimum: number): void {
   if (Number.isInteger(value) && value >= minimum) return
   throw new ConfigError('config_invalid', `${name} is a whole number of at least ${minimum}; found ${value}`)
+}
+
+function requirePolicy(role: string, policy: BranchPolicy): void {
+  const isKnown = Object.hasOwn(defaultBranchPolicies, role) && ['train', 'context', 'drop'].includes(policy)
+  if (isKnown) return
+  throw new ConfigError(
+    'config_invalid',
+    `branchPolicies gives main, sub_agent, compaction and auxiliary one of train, context, drop; found ${role}: ${policy}`,
+  )
 }
 
 /**

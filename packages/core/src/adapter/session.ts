@@ -1,17 +1,16 @@
-import {
-  type EngineError,
-  type Ledger,
-  type Message,
-  type Sample,
-  type SessionId,
-  type Turn,
-  WireError,
-} from '@agentrl/spec'
+import { type EngineError, type Ledger, type Sample, type SessionId, type Turn, WireError } from '@agentrl/spec'
+import type { Departure } from '../alignment/drift-causes.ts'
 import type { LinearizeOptions } from '../alignment/linearize.ts'
+import type { UntrainedReason } from '../alignment/message-tree.ts'
 import { Trajectory, type TrajectoryOptions } from '../alignment/trajectory.ts'
 import { Counters } from '../counters.ts'
 import { type HistoryReasoning, historyReasoningField } from '../history-reasoning.ts'
+import { BranchTracker } from './branch-tracker.ts'
+import { type DecodeIds, DriftLog } from './drift-log.ts'
+import type { ChatReply, ChatRequest } from './protocols/protocol.ts'
 import { type ResolvedSessionOptions, resolveSessionOptions, type SessionOptions } from './session-options.ts'
+import type { TurnClient, TurnConversation } from './turn-context.ts'
+import { UndeliveredReplies } from './undelivered-replies.ts'
 
 /** What all sessions of an adapter have in common. */
 export interface SessionParts {
@@ -36,6 +35,9 @@ export class Session {
   readonly counters: Counters = new Counters()
   /** The ids that the model wrote for its calls, by the ids that the client got. */
   readonly modelCallIds = new Map<string, string>()
+  readonly #branches: BranchTracker
+  readonly #drifts = new DriftLog(this.counters)
+  readonly #undelivered = new UndeliveredReplies()
   readonly #inFlight = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
   /** The failure of the engine that the session's latest turn ended in; null if a reply came. */
@@ -49,6 +51,7 @@ export class Session {
     this.options = resolveSessionOptions(options)
     this.trajectory = new Trajectory(trajectory)
     this.#historyReasoning = historyReasoning
+    this.#branches = new BranchTracker(this.trajectory)
   }
 
   get isClosing(): boolean {
@@ -65,9 +68,7 @@ export class Session {
    * ends with the session.
    */
   async run<Result>(task: (turnNumber: number, signal: AbortSignal) => Promise<Result>): Promise<Result> {
-    if (this.#isClosing) {
-      throw new WireError('wire_session_closed', 'This session is finished: its attempt has ended')
-    }
+    this.#refuseIfClosing()
     if (this.#turnsBegun >= this.options.turnCap) {
       this.counters.add('turn_cap_reached')
       throw new WireError('wire_turn_cap', `This session may sample ${this.options.turnCap} turns, and has`)
@@ -82,14 +83,57 @@ export class Session {
     }
   }
 
-  recordTurn(recorded: {
+  /** The first departure of each cause, with the place where it shows. */
+  get drifts(): readonly Departure[] {
+    return this.#drifts.examples
+  }
+
+  /**
+   * The reply to a request that was answered before, where the answer did not
+   * reach the client: nothing is sampled. Null: the request is new, or its
+   * reply was delivered. `conversationOf` is called only if there is a reply to
+   * look for. Throws `wire_session_closed`.
+   */
+  replayUndelivered(conversationOf: () => TurnConversation, signal: AbortSignal): ChatReply | null {
+    if (this.#undelivered.isEmpty) return null
+    this.#refuseIfClosing()
+    const { messages, head } = conversationOf()
+    const lost = this.#undelivered.take(this.trajectory.findReplies(messages, head))
+    if (lost === null) return null
+    this.counters.add('resend_replayed')
+    this.#undelivered.watch(lost.handle, lost.reply, signal)
+    return lost.reply
+  }
+
+  /** Records a turn with its role, and counts why it is no plain continuation if it is none. */
+  async recordTurn(recorded: {
     readonly turn: Turn
-    readonly promptMessages: readonly Message[]
-    readonly responseMessage: Message
-    readonly head: string
-    readonly isDisconnected: boolean
-  }): void {
-    this.trajectory.recordTurn({ ...recorded, untrained: recorded.isDisconnected ? 'disconnected' : null })
+    readonly conversation: TurnConversation
+    readonly request: ChatRequest
+    readonly reply: ChatReply
+    readonly client: TurnClient
+    readonly decode: DecodeIds
+  }): Promise<void> {
+    const { turn, conversation, request, reply, client, decode } = recorded
+    const { messages: promptMessages, head } = conversation
+    const role = this.#branches.roleOf(conversation, request, client.header)
+    const titles = this.#branches.demoteTitles(conversation)
+    for (let title = 0; title < titles; title += 1) {
+      this.#drifts.count({ cause: 'auxiliary', where: 'messages[0]', held: '', found: 'a request without tools' })
+    }
+    const explanation = this.trajectory.explain({ promptMessages, head, role, promptIds: turn.promptIds })
+    const untrained: UntrainedReason | null =
+      turn.illFormed && this.options.illFormedTurns === 'context' ? 'ill_formed_policy' : null
+    const handle = this.trajectory.recordTurn({
+      turn,
+      promptMessages,
+      responseMessage: reply.message,
+      head,
+      role,
+      untrained,
+    })
+    this.#undelivered.watch(handle, reply, client.signal)
+    await this.#drifts.add(explanation, { conversation, decode })
   }
 
   /** Takes no further turn; waits for those in flight, and after `graceMs` aborts them. Doing it twice is fine. */
@@ -112,6 +156,11 @@ export class Session {
   linearize(options: LinearizeOptions): { samples: Sample[]; ledger: Ledger } {
     const isInherited = this.trajectory.alignment === 'inherit'
     const metadata = { [historyReasoningField]: isInherited ? this.#historyReasoning : 'template', ...options.metadata }
-    return this.trajectory.linearize({ ...options, metadata })
+    return this.trajectory.linearize({ branchPolicies: this.options.branchPolicies, ...options, metadata })
+  }
+
+  #refuseIfClosing(): void {
+    if (!this.#isClosing) return
+    throw new WireError('wire_session_closed', 'This session is finished: its attempt has ended')
   }
 }

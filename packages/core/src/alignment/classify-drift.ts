@@ -1,4 +1,4 @@
-import type { TokenIds } from '@agentrl/spec'
+import type { FinishReason } from '@agentrl/spec'
 
 /**
  * How the prompt of a turn relates to the tokens that a sample already holds.
@@ -41,19 +41,27 @@ export function commonPrefixLength(left: ArrayLike<number>, right: ArrayLike<num
 }
 
 export interface DriftContext {
-  readonly held: ArrayLike<number>
-  /** Where the last response starts in the held tokens; null before the first turn. */
-  readonly lastResponseStart: number | null
+  /** Tokens held, and how many of them from the start on the prompt repeats. */
+  readonly heldTokens: number
+  readonly commonTokens: number
+  /** Where the last response starts in the held tokens, and how it ended. */
+  readonly lastResponseStart: number
+  readonly lastFinishReason: FinishReason
+  /** Ids that the new turn sampled. */
+  readonly outputTokens: number
   readonly alignment: AlignmentMode
   readonly forkThresholdTokens: number
 }
 
-/** Decides how a turn with this prompt, and this many sampled ids, joins what is held. */
-export function classifyDrift(context: DriftContext, promptIds: TokenIds, outputTokens: number): Drift {
-  const commonTokens = commonPrefixLength(context.held, promptIds as ArrayLike<number>)
-  const driftTokens = context.held.length - commonTokens
+/** Decides how a turn joins what is held. */
+export function driftOf(context: DriftContext): Drift {
+  const { heldTokens, commonTokens, alignment } = context
+  const driftTokens = heldTokens - commonTokens
   if (driftTokens === 0) return { kind: 'clean', commonTokens, driftTokens }
-  const isInLastResponse = context.lastResponseStart !== null && commonTokens >= context.lastResponseStart
-  const isAbsorbed = context.alignment === 'rerender' ? outputTokens < context.forkThresholdTokens : driftTokens === 1
+  const isInLastResponse = commonTokens >= context.lastResponseStart
+  const isAbsorbed =
+    alignment === 'rerender'
+      ? context.outputTokens < context.forkThresholdTokens
+      : driftTokens === 1 && context.lastFinishReason === 'stop'
   return { kind: isInLastResponse && isAbsorbed ? 'realign' : 'fork', commonTokens, driftTokens }
 }

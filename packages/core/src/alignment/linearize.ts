@@ -7,20 +7,23 @@ import {
   type Sample,
   type SampleMetadata,
   sampleId,
-  type Turn,
 } from '@agentrl/spec'
+import type { BranchPolicies } from './branch-policy.ts'
 import type { AlignmentMode } from './classify-drift.ts'
 import { emptyLedger, reconcile } from './ledger.ts'
-import { generatedPath, leavesOf, type MessageNode } from './message-tree.ts'
+import type { MessageNode } from './message-tree.ts'
+import { keepExpertsOfAllOrNone } from './routed-experts.ts'
 import { type ResponseSpan, SampleBuilder } from './sample-builder.ts'
+import { type Branch, findBranches, type GeneratedNode } from './trained-branches.ts'
 
 /**
  * From trees of turns to samples and a ledger.
  *
- * Each leaf is one conversation; its generated turns fill a builder until one
- * forks, which opens the next. The first leaf to reach a turn trains it, later
- * leaves hold it as context. Every sampled token is then looked up once: what
- * its builder kept, dropped, cut or could not train decides its bucket.
+ * Each branch is one conversation that ends in a turn to be trained; its turns
+ * fill a builder until one forks, which opens the next. The first branch to
+ * reach a turn trains it, later ones hold it as context. Every sampled token is
+ * then looked up once: what its builder kept, dropped, cut or could not train
+ * decides its bucket.
  */
 
 export interface LinearizeOptions {
@@ -30,6 +33,8 @@ export interface LinearizeOptions {
   readonly rolloutId?: RolloutId
   /** Tokens after which a sample is cut. Default, and 0: no limit. */
   readonly maxSampleTokens?: number
+  /** What becomes of the turns of each kind of branch. Default: all are trained. */
+  readonly branchPolicies?: Partial<BranchPolicies>
   readonly metadata?: Readonly<Record<string, SampleMetadata[string]>>
 }
 
@@ -45,13 +50,13 @@ export function linearizeTrees(
   roots: readonly MessageNode[],
   options: TreeOptions,
 ): { samples: Sample[]; ledger: Ledger } {
-  const claimed = new Set<MessageNode>()
+  const { branches, nodes } = findBranches(roots, options.branchPolicies)
+  const claimed = new Set<GeneratedNode>()
   const samples: Sample[] = []
   const account = new SpanAccount(options.alignment)
-  for (const leaf of roots.flatMap((root) => [...leavesOf(root)])) {
-    const path = generatedPath(leaf)
-    const metadata = pathMetadata(path, options.metadata)
-    for (const packed of packPath(path, claimed, options)) {
+  for (const branch of branches) {
+    const metadata = pathMetadata(branch, options.metadata)
+    for (const packed of packBranch(branch, claimed, options)) {
       const sample = packed.builder.hasTrainedTokens
         ? toSample(packed.builder, samples.length, metadata, options)
         : null
@@ -59,32 +64,35 @@ export function linearizeTrees(
       account.add(packed, sample)
     }
   }
-  return { samples, ledger: account.close(options.discarded, options.lostCalls) }
+  for (const node of nodes) if (!claimed.has(node)) account.addUntrained(node)
+  return {
+    samples: keepExpertsOfAllOrNone(samples),
+    ledger: account.close(options.discarded, options.lostCalls),
+  }
 }
 
 /** A builder with the nodes that it holds, in order. */
 interface PackedBuilder {
   readonly builder: SampleBuilder
-  readonly nodes: { readonly node: MessageNode; readonly isFirstClaim: boolean }[]
+  readonly nodes: { readonly node: GeneratedNode; readonly isFirstClaim: boolean }[]
   /** Sampled positions of the sample before it that its first prompt repeats. */
   readonly inheritedPositions: number
 }
 
-function packPath(path: readonly MessageNode[], claimed: Set<MessageNode>, options: TreeOptions): PackedBuilder[] {
+function packBranch(branch: Branch, claimed: Set<GeneratedNode>, options: TreeOptions): PackedBuilder[] {
   const packed: PackedBuilder[] = []
-  for (const node of path) {
-    const turn = node.turn as Turn
+  for (const node of branch.nodes) {
     const isFirstClaim = !claimed.has(node)
     claimed.add(node)
     const trained = isFirstClaim && node.untrained === null
     const current = packed.at(-1)
-    const drift = current?.builder.append(turn, { trained })
+    const drift = current?.builder.append(node.turn, { trained })
     if (current !== undefined && drift?.kind !== 'fork') {
       current.nodes.push({ node, isFirstClaim })
       continue
     }
     const builder = new SampleBuilder(options)
-    builder.append(turn, { trained })
+    builder.append(node.turn, { trained })
     const inheritedPositions = current === undefined ? 0 : sampledWithin(current.builder, drift?.commonTokens ?? 0)
     packed.push({ builder, nodes: [{ node, isFirstClaim }], inheritedPositions })
   }
@@ -119,6 +127,12 @@ class SpanAccount {
     }
   }
 
+  /** A turn that no sample trains. */
+  addUntrained({ turn, untrained }: GeneratedNode): void {
+    this.#sampledTokens += turn.outputIds.length
+    this.#buckets[untrained ?? 'no_logprobs'] += turn.outputIds.length
+  }
+
   close(discarded: TreeOptions['discarded'], lostCalls: number): Ledger {
     for (const [bucket, tokens] of Object.entries(discarded)) {
       this.#buckets[bucket as Bucket] += tokens
@@ -132,30 +146,27 @@ class SpanAccount {
     })
   }
 
-  #claim(span: ResponseSpan, node: MessageNode, visible: number): void {
-    const sampled = span.turn.outputIds.length
-    this.#sampledTokens += sampled
-    if (node.untrained !== null) {
-      this.#buckets[node.untrained] += sampled
-      return
-    }
+  #claim(span: ResponseSpan, node: GeneratedNode, visible: number): void {
     if (!span.isTrained) {
-      this.#buckets.no_logprobs += sampled
+      this.addUntrained(node)
       return
     }
+    const sampled = span.turn.outputIds.length
     const held = span.tokenEnd - span.tokenStart
+    this.#sampledTokens += sampled
     this.#buckets[this.#alignment === 'inherit' ? 'stop_token_mismatch' : 'realigned'] += sampled - held
     this.#buckets.truncated += held - visible
     this.#buckets.trained += visible
   }
 }
 
-function pathMetadata(path: readonly MessageNode[], extra: LinearizeOptions['metadata']): SampleMetadata {
+function pathMetadata(branch: Branch, extra: LinearizeOptions['metadata']): SampleMetadata {
+  const { nodes } = branch
   return {
     ...extra,
-    truncated: path.at(-1)?.turn?.finishReason === 'length',
-    use_tool: path.some(({ message }) => message?.role === 'assistant' && (message.tool_calls ?? []).length > 0),
-    ill_formed: path.some(({ turn }) => turn?.illFormed === true),
+    truncated: nodes.at(-1)?.turn.finishReason === 'length',
+    use_tool: nodes.some(({ message }) => message?.role === 'assistant' && (message.tool_calls ?? []).length > 0),
+    ill_formed: nodes.some(({ turn }) => turn.illFormed),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { JsonValue, Message } from '@agentrl/spec'
+import type { AssistantMessage, JsonValue, Message, MessageToolCall } from '@agentrl/spec'
 
 /** Decides whether a message of a request is the one that a tree node holds. */
 export type MessagesEqual = (left: Message, right: Message) => boolean
@@ -23,27 +23,38 @@ export const messagesIdentical: MessagesEqual = (left, right) => jsonEqual(left,
 
 /**
  * What a client may change without saying anything new is no difference: tool
- * call ids, how arguments are serialized, white space at the end of reasoning,
- * text as a string or as one part, an empty text as null.
+ * call ids, how arguments are serialized, white space around the text and the
+ * reasoning of a reply, text as a string or as one part, an empty text as null,
+ * reasoning that is left out.
  */
 export const messagesEquivalent: MessagesEqual = (left, right) => {
   if (left.role !== right.role) return false
-  if (messageText(left) !== messageText(right)) return false
-  if (left.role !== 'assistant' || right.role !== 'assistant') return true
-  if ((left.reasoning_content ?? '').trimEnd() !== (right.reasoning_content ?? '').trimEnd()) return false
-  const leftCalls = left.tool_calls ?? []
-  const rightCalls = right.tool_calls ?? []
+  if (left.role !== 'assistant' || right.role !== 'assistant') return messageText(left) === messageText(right)
   return (
-    leftCalls.length === rightCalls.length &&
-    leftCalls.every((call, index) => {
-      const other = rightCalls[index]
-      return (
-        other !== undefined &&
-        call.function.name === other.function.name &&
-        argumentsEqual(call.function.arguments, other.function.arguments)
-      )
+    (left.content ?? '').trim() === (right.content ?? '').trim() &&
+    reasoningEquivalent(left, right) &&
+    callsEquivalent(left.tool_calls ?? [], right.tool_calls ?? [])
+  )
+}
+
+function reasoningEquivalent(left: AssistantMessage, right: AssistantMessage): boolean {
+  const [leftText, rightText] = [reasoningOf(left), reasoningOf(right)]
+  return leftText === '' || rightText === '' || leftText === rightText
+}
+
+function callsEquivalent(left: readonly MessageToolCall[], right: readonly MessageToolCall[]): boolean {
+  return (
+    left.length === right.length &&
+    left.every(({ function: call }, index) => {
+      const other = right[index]?.function
+      return other !== undefined && call.name === other.name && argumentsEqual(call.arguments, other.arguments)
     })
   )
+}
+
+/** The reasoning of a reply without white space around it; '' if it has none. */
+export function reasoningOf(message: AssistantMessage): string {
+  return (message.reasoning_content ?? '').trim()
 }
 
 /** The text of a message: a string as it is, parts joined; images by their address. */
@@ -53,7 +64,8 @@ export function messageText(message: Message): string {
   return message.content.map((part) => (part.type === 'text' ? part.text : `\u0000image:${part.url}`)).join('')
 }
 
-function argumentsEqual(left: unknown, right: unknown): boolean {
+/** Whether arguments say the same: numbers by value, keys in any order. */
+export function argumentsEqual(left: unknown, right: unknown): boolean {
   return left === right || jsonEqual(parsedArguments(left), parsedArguments(right))
 }
 

@@ -1,5 +1,6 @@
-import type { Bucket, Message, Turn } from '@agentrl/spec'
-import type { MessagesEqual } from './message-equality.ts'
+import type { Bucket, Message } from '@agentrl/spec'
+import { type MessagesEqual, messagesIdentical } from './message-equality.ts'
+import type { StoredTurn } from './stored-turn.ts'
 
 /**
  * The conversations of one session as a tree: a node is a message, a path from
@@ -14,37 +15,43 @@ export interface MessageNode {
   readonly children: MessageNode[]
   /** Null for the root, and for a generated node whose reply had no message. */
   message: Message | null
-  turn: Turn | null
-  readonly role: BranchRole
+  /** The message as a client sent it back, where that is spelled otherwise: it will be sent so again. Else null. */
+  echo: Message | null
+  turn: StoredTurn | null
+  role: BranchRole
   /** The bucket of the turn's tokens, where something other than alignment keeps them from training; else null. */
-  readonly untrained: UntrainedReason | null
+  untrained: UntrainedReason | null
 }
 
 /** Why a whole turn is not trained, decided by whoever records it. */
 export type UntrainedReason = Extract<Bucket, 'branch_policy' | 'disconnected' | 'engine_aborted' | 'ill_formed_policy'>
 
-/** What a branch is for: decides whether it is trained. */
+/** What a branch is for. */
 export type BranchRole = 'main' | 'sub_agent' | 'compaction' | 'auxiliary'
 
 export function createRoot(): MessageNode {
-  return { parent: null, children: [], message: null, turn: null, role: 'main', untrained: null }
+  return { parent: null, children: [], message: null, echo: null, turn: null, role: 'main', untrained: null }
 }
 
 export function addChild(
   parent: MessageNode,
   fields: Pick<MessageNode, 'message' | 'turn' | 'role' | 'untrained'>,
 ): MessageNode {
-  const child: MessageNode = { parent, children: [], ...fields }
+  const child: MessageNode = { parent, children: [], echo: null, ...fields }
   parent.children.push(child)
   return child
 }
 
-/** The deepest node on whose path the messages stand, and how many of them it takes. */
-export function findDeepest(
-  root: MessageNode,
-  messages: readonly Message[],
-  isEqual: MessagesEqual,
-): { node: MessageNode; depth: number } {
+/** Where a list of messages leads in a tree. */
+export interface Path {
+  /** The deepest node on whose path the messages stand. */
+  readonly node: MessageNode
+  /** How many messages it takes. */
+  readonly depth: number
+}
+
+/** The deepest node on whose path the messages stand: the first such node of each parent, as slime does. */
+export function findFirst(root: MessageNode, messages: readonly Message[], isEqual: MessagesEqual): Path {
   let node = root
   let depth = 0
   for (const message of messages) {
@@ -56,18 +63,52 @@ export function findDeepest(
   return { node, depth }
 }
 
-/** The leaves below a node, in the order in which their branches were opened. */
-export function* leavesOf(root: MessageNode): Generator<MessageNode> {
+/**
+ * The deepest node on whose path the messages stand. Replies that say the same
+ * are several nodes: all their paths are followed, and of those that lead
+ * equally deep the one whose reply was sampled last is taken, as that is the
+ * reply that a client holds.
+ */
+export function findDeepest(root: MessageNode, messages: readonly Message[], isEqual: MessagesEqual): Path {
+  let frontier: readonly MessageNode[] = [root]
+  let depth = 0
+  for (const message of messages) {
+    const next = frontier.flatMap((node) => node.children.filter((child) => isNodeOf(child, message, isEqual)))
+    if (next.length === 0) break
+    frontier = next
+    depth += 1
+  }
+  return { node: frontier.at(-1) ?? root, depth }
+}
+
+function isNodeOf(node: MessageNode, message: Message, isEqual: MessagesEqual): boolean {
+  if (node.message === null) return false
+  if (node.echo !== null && messagesIdentical(node.echo, message)) return true
+  return isEqual(node.message, message)
+}
+
+/** The nearest generated node of a path, from its end up; null if there is none. */
+export function lastGenerated(path: Path): Path | null {
+  let { node, depth } = path
+  while (node.turn === null && node.parent !== null) {
+    node = node.parent
+    depth -= 1
+  }
+  return node.turn === null ? null : { node, depth }
+}
+
+/** Every node below a root, parents first, branches in the order in which they were opened. */
+export function* nodesBelow(root: MessageNode): Generator<MessageNode> {
   const pending: MessageNode[] = [root]
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (node.children.length === 0) yield node
+    yield node
     for (let index = node.children.length - 1; index >= 0; index -= 1) pending.push(node.children[index] as MessageNode)
   }
 }
 
-/** The generated nodes from the root down to a node. */
-export function generatedPath(node: MessageNode): MessageNode[] {
+/** The nodes from the root down to a node, the root left out. */
+export function pathTo(node: MessageNode): MessageNode[] {
   const path: MessageNode[] = []
-  for (let step: MessageNode | null = node; step !== null; step = step.parent) if (step.turn !== null) path.push(step)
+  for (let step = node; step.parent !== null; step = step.parent) path.push(step)
   return path.reverse()
 }

@@ -10,7 +10,9 @@ import {
   sampleId,
   type Turn,
 } from '@agentrl/spec'
-import { type AlignmentMode, classifyDrift, type Drift } from './classify-drift.ts'
+import { type AlignmentMode, commonPrefixLength, type Drift, driftOf } from './classify-drift.ts'
+import { ExpertRows } from './expert-rows.ts'
+import { StoredTurn } from './stored-turn.ts'
 import { TokenBuffer } from './token-buffer.ts'
 import { checkTurn } from './turn-check.ts'
 
@@ -63,6 +65,7 @@ export class SampleBuilder {
   readonly #forkThresholdTokens: number
   readonly #buffer = new TokenBuffer()
   readonly #spans: ResponseSpan[] = []
+  #experts = new ExpertRows()
   #promptLength = 0
 
   constructor(options: SampleBuilderOptions = {}) {
@@ -70,32 +73,39 @@ export class SampleBuilder {
     this.#forkThresholdTokens = options.forkThresholdTokens ?? defaultForkThresholdTokens
   }
 
-  /** How `append` would take this turn. Changes nothing. Linear in the prompt. */
+  /** How `append` would take this turn. Changes nothing. Linear in the prompt; in its new part, if it extends the last turn. */
   classify(turn: Turn): Drift {
-    if (this.#spans.length === 0) return { kind: 'clean', commonTokens: 0, driftTokens: 0 }
-    const context = {
-      held: this.#buffer.ids,
-      lastResponseStart: this.#spans.at(-1)?.tokenStart ?? null,
+    const last = this.#spans.at(-1)
+    if (last === undefined) return { kind: 'clean', commonTokens: 0, driftTokens: 0 }
+    return driftOf({
+      heldTokens: this.#buffer.length,
+      commonTokens:
+        extensionOf(turn, last)?.sharedTokens ??
+        commonPrefixLength(this.#buffer.ids, turn.promptIds as ArrayLike<number>),
+      lastResponseStart: last.tokenStart,
+      lastFinishReason: last.turn.finishReason,
+      outputTokens: turn.outputIds.length,
       alignment: this.#alignment,
       forkThresholdTokens: this.#forkThresholdTokens,
-    }
-    return classifyDrift(context, turn.promptIds, turn.outputIds.length)
+    })
   }
 
   /**
    * Takes a turn in, unless it would fork: then nothing changes, and the caller
    * opens another builder. `trained: false` keeps its ids as context (mask 0).
    * A turn without log-probabilities is never trained. Throws
-   * `trajectory_invalid_turn`. Linear in the prompt.
+   * `trajectory_invalid_turn`. Linear in the prompt; in its new part, if it
+   * extends the last turn.
    */
   append(turn: Turn, options: { readonly trained?: boolean } = {}): Drift {
-    checkTurn(turn)
+    const last = this.#spans.at(-1)
+    if (!(turn instanceof StoredTurn)) checkTurn(turn)
     const drift = this.classify(turn)
     if (drift.kind === 'fork') return drift
     if (drift.kind === 'realign') this.#realign(drift)
-    const isFirstTurn = this.#spans.length === 0
-    this.#buffer.appendContext((turn.promptIds as Int32Array).subarray(this.#buffer.length))
-    if (isFirstTurn) this.#promptLength = this.#buffer.length
+    this.#appendExperts(turn, last, drift.commonTokens)
+    this.#buffer.appendContext(promptFrom(turn, this.#buffer.length))
+    if (last === undefined) this.#promptLength = this.#buffer.length
     const tokenStart = this.#buffer.length
     const isTrained = (options.trained ?? true) && turn.outputLogprobs !== null
     if (isTrained) this.#buffer.appendTrained(turn.outputIds as Int32Array, turn.outputLogprobs as Float32Array)
@@ -126,6 +136,7 @@ export class SampleBuilder {
     const { tokens, lossMask, logprobs } = this.#buffer.slice(this.#promptLength, end)
     const turns = this.#spans.map(({ turn }) => turn)
     const rollout = base.rolloutId ?? rolloutId('rollout')
+    const experts = this.#experts.first(end - 1)
     return {
       id: base.sampleId ?? sampleId(rollout),
       groupId: base.groupId ?? groupId('group'),
@@ -139,6 +150,7 @@ export class SampleBuilder {
       status: statusOf(turns.at(-1), end < this.#buffer.length),
       isRemoved: !lossMask.includes(1),
       weightVersions: [...new Set(turns.flatMap((turn) => (turn.weightSpans ?? []).map((span) => span.version)))],
+      ...(experts === null ? {} : { routedExperts: { ...experts, indices: experts.indices.slice() } }),
       metadata: {
         truncated: turns.at(-1)?.finishReason === 'length',
         use_tool: false,
@@ -148,6 +160,15 @@ export class SampleBuilder {
     }
   }
 
+  #appendExperts(turn: Turn, last: ResponseSpan | undefined, commonTokens: number): void {
+    if (turn instanceof StoredTurn && extensionOf(turn, last) === null) {
+      this.#experts = turn.expertRows()
+      return
+    }
+    this.#experts.truncate(commonTokens)
+    this.#experts.write(turn.routedExperts)
+  }
+
   #realign(drift: Drift): void {
     const last = this.#spans.pop()
     if (last === undefined) return
@@ -155,6 +176,21 @@ export class SampleBuilder {
     this.#buffer.truncate(keptEnd)
     this.#spans.push({ ...last, tokenEnd: keptEnd })
   }
+}
+
+/**
+ * The turn, if it is stored on top of the last one: then it knows how far it
+ * agrees with what is held, which is the last turn's prompt and output whatever
+ * was realigned.
+ */
+function extensionOf(turn: Turn, last: ResponseSpan | undefined): StoredTurn | null {
+  return turn instanceof StoredTurn && last !== undefined && turn.base === last.turn ? turn : null
+}
+
+/** The ids of a prompt from a position on. Linear in them, where the position lies in the turn's own part. */
+function promptFrom(turn: Turn, position: number): Int32Array {
+  if (!(turn instanceof StoredTurn)) return (turn.promptIds as Int32Array).subarray(position)
+  return turn.idsFrom(position, turn.promptLength - position)
 }
 
 function statusOf(lastTurn: Turn | undefined, isCut: boolean): SampleStatus {

@@ -4,9 +4,9 @@
  * and nothing is boxed.
  */
 export class TokenBuffer {
-  #ids = new Int32Array(1024)
-  #mask = new Uint8Array(1024)
-  #logprobs = new Float32Array(1024)
+  #ids = new Int32Array(0)
+  #mask = new Uint8Array(0)
+  #logprobs = new Float32Array(0)
   #length = 0
 
   get length(): number {

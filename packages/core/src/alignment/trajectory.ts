@@ -1,17 +1,35 @@
-import { type Bucket, type Ledger, type Message, type Sample, TrajectoryError, type Turn } from '@agentrl/spec'
+import {
+  type Bucket,
+  excerpt,
+  type Ledger,
+  type Message,
+  type Sample,
+  type TokenIds,
+  TrajectoryError,
+  type Turn,
+} from '@agentrl/spec'
 import { Counters } from '../counters.ts'
+import { type Conversation, classifyDeparture, echoDifference } from './classify-departure.ts'
 import type { AlignmentMode } from './classify-drift.ts'
+import { findTokenDrift, type TokenDrift } from './classify-tokens.ts'
+import type { Departure } from './drift-causes.ts'
 import { type LinearizeOptions, linearizeTrees } from './linearize.ts'
-import { type MessagesEqual, messagesEquivalent, messagesIdentical } from './message-equality.ts'
+import { type MessagesEqual, messagesEquivalent, messagesIdentical, messageText } from './message-equality.ts'
 import {
   addChild,
   type BranchRole,
   createRoot,
   findDeepest,
+  findFirst,
+  lastGenerated,
   type MessageNode,
+  nodesBelow,
+  type Path,
+  pathTo,
   type UntrainedReason,
 } from './message-tree.ts'
 import { defaultForkThresholdTokens } from './sample-builder.ts'
+import { StoredTurn } from './stored-turn.ts'
 import { checkTurn } from './turn-check.ts'
 
 /**
@@ -50,6 +68,12 @@ export interface RecordedTurn {
   readonly untrained?: UntrainedReason | null
 }
 
+/** A recorded turn, as far as it can still be changed. */
+export interface TurnHandle {
+  /** The bucket that takes the turn's tokens instead of training; null: they are trained. */
+  untrained: UntrainedReason | null
+}
+
 /** Why sampled tokens never became part of a turn, or no longer are. */
 export type DiscardReason = Extract<Bucket, 'engine_aborted' | 'rewrite_merged' | 'stop_token_mismatch'>
 
@@ -61,11 +85,31 @@ export interface Inheritance {
   readonly messageCount: number
 }
 
+/** A request that is about to be recorded. */
+export interface ExplainedRequest {
+  readonly promptMessages: readonly Message[]
+  readonly head?: string
+  readonly role?: BranchRole
+  readonly promptIds: TokenIds
+}
+
+export interface Explanation {
+  /** Why the request opens a branch; null: it is the first of its kind, or goes on where a turn ended. */
+  readonly departure: Departure | null
+  /** What the client changed in the reply that it sends back for the first time, and inheriting makes harmless. */
+  readonly absorbed: Departure | null
+  /** Where the prompt does not repeat the ids of the turn that it goes on from; null: nowhere. */
+  readonly tokenDrift: TokenDrift | null
+}
+
 export class Trajectory {
   readonly alignment: AlignmentMode
   readonly #forkThresholdTokens: number
   readonly #isEqual: MessagesEqual
   readonly #roots = new Map<string, MessageNode>()
+  /** By root: a turn whose prompt those of new branches start alike. */
+  readonly #latestTurns = new Map<MessageNode, StoredTurn>()
+  readonly #latestReplies = new Map<BranchRole, { readonly head: string; readonly node: MessageNode }>()
   #turnCount = 0
   #lostCalls = 0
   readonly #discarded = new Counters()
@@ -84,16 +128,72 @@ export class Trajectory {
   /** Where a request inherits from. Linear in the text of its messages. */
   findInheritance(promptMessages: readonly Message[], head = ''): Inheritance {
     const root = this.#roots.get(head)
-    if (root === undefined) return { turn: null, messageCount: 0 }
-    let { node, depth } = findDeepest(root, promptMessages, this.#isEqual)
-    while (node.turn === null && node.parent !== null) {
-      node = node.parent
-      depth -= 1
-    }
-    return { turn: node.turn, messageCount: node.turn === null ? 0 : depth }
+    const inherited = root === undefined ? null : lastGenerated(this.#find(root, promptMessages))
+    return { turn: inherited?.node.turn ?? null, messageCount: inherited?.depth ?? 0 }
   }
 
-  /** Records one engine call. Throws `trajectory_invalid_turn`. Linear in the text of the messages. */
+  /** The role of the turn that a request inherits from; null if there is none. */
+  inheritedRole(promptMessages: readonly Message[], head = ''): BranchRole | null {
+    const root = this.#roots.get(head)
+    return root === undefined ? null : (lastGenerated(this.#find(root, promptMessages))?.node.role ?? null)
+  }
+
+  /**
+   * How a request relates to what the session holds: why it does not go on
+   * there, if it does not. Changes nothing: ask before `recordTurn`. Linear in
+   * the text of the messages and in the prompt.
+   */
+  explain({ promptMessages, head = '', role = 'main', promptIds }: ExplainedRequest): Explanation {
+    const root = this.#roots.get(head)
+    const path = root === undefined ? null : this.#find(root, promptMessages)
+    const inherited = path === null ? null : lastGenerated(path)
+    return {
+      departure: this.#departureOf({ head, messages: promptMessages }, { role, path, inherited }),
+      absorbed: inherited === null ? null : absorbedDifference(inherited, promptMessages),
+      tokenDrift: inherited?.node.turn == null ? null : findTokenDrift(inherited.node.turn, promptIds as Int32Array),
+    }
+  }
+
+  /** Replies that were sampled for exactly these messages, in the order in which they were. */
+  findReplies(promptMessages: readonly Message[], head = ''): readonly TurnHandle[] {
+    const root = this.#roots.get(head)
+    if (root === undefined) return []
+    const { node, depth } = this.#find(root, promptMessages)
+    return depth < promptMessages.length ? [] : node.children.filter(({ turn }) => turn !== null)
+  }
+
+  /** Whether the main conversation's replies stand among the messages of a request, whatever its head. */
+  isQuotedIn(messages: readonly Message[]): boolean {
+    const latest = this.#latestReplies.get('main')
+    if (latest === undefined) return false
+    const replies = pathTo(latest.node).filter(({ turn, message }) => turn !== null && message !== null)
+    return messages.some(
+      (message) =>
+        message.role === 'assistant' && replies.some((reply) => this.#isEqual(reply.message as Message, message)),
+    )
+  }
+
+  /** Whether a conversation under a head begins with the message that a request begins with. */
+  isBegunBy(messages: readonly Message[], head: string): boolean {
+    const root = this.#roots.get(head)
+    return root !== undefined && this.#find(root, messages.slice(0, 1)).depth > 0
+  }
+
+  /** Gives branches of one head another role, where only a later request shows what they are for. */
+  changeRole(head: string, from: BranchRole, to: BranchRole): void {
+    const root = this.#roots.get(head)
+    for (const node of root === undefined ? [] : nodesBelow(root)) if (node.role === from) node.role = to
+    const latest = this.#latestReplies.get(from)
+    if (latest?.head !== head) return
+    this.#latestReplies.delete(from)
+    this.#latestReplies.set(to, latest)
+  }
+
+  /**
+   * Records one engine call, and returns a handle by which what becomes of the
+   * turn can still be changed. Throws `trajectory_invalid_turn`. Linear in the
+   * text of the messages and in the prompt; keeps what is new of them.
+   */
   recordTurn({
     turn,
     promptMessages,
@@ -101,13 +201,15 @@ export class Trajectory {
     head = '',
     role = 'main',
     untrained = null,
-  }: RecordedTurn): void {
+  }: RecordedTurn): TurnHandle {
     checkTurn(turn)
     if (promptMessages.length === 0) {
       throw new TrajectoryError('trajectory_invalid_turn', 'A turn needs at least one prompt message; found none')
     }
     const root = this.#rootOf(head)
-    let { node, depth } = findDeepest(root, promptMessages, this.#isEqual)
+    const path = this.#find(root, promptMessages)
+    const inherited = lastGenerated(path)
+    let { node, depth } = path
     const rewritten = this.alignment === 'rerender' ? this.#rewriteTarget(node, promptMessages[depth]) : null
     if (rewritten !== null) {
       this.recordDiscarded('rewrite_merged', rewritten.turn?.outputIds.length ?? 0)
@@ -116,10 +218,16 @@ export class Trajectory {
       node = rewritten
       depth += 1
     }
-    for (const message of promptMessages.slice(depth))
+    if (inherited !== null) rememberEcho(inherited.node, promptMessages[inherited.depth - 1])
+    for (const message of promptMessages.slice(depth)) {
       node = addChild(node, { message, turn: null, role, untrained: null })
-    addChild(node, { message: responseMessage, turn, role, untrained })
+    }
+    const stored = new StoredTurn(turn, inherited?.node.turn ?? this.#latestTurns.get(root) ?? null)
+    const reply = addChild(node, { message: responseMessage, turn: stored, role, untrained })
+    this.#latestTurns.set(root, stored)
+    this.#latestReplies.set(role, { head, node: reply })
     this.#turnCount += 1
+    return reply
   }
 
   /** Counts an engine call whose reply never came back: its tokens are unknown, but not unsaid. */
@@ -147,6 +255,37 @@ export class Trajectory {
     })
   }
 
+  #departureOf(
+    request: Conversation,
+    { role, path, inherited }: { role: BranchRole; path: Path | null; inherited: Path | null },
+  ): Departure | null {
+    const { head, messages } = request
+    const hasNew = path === null || path.depth < messages.length
+    if (!hasNew && path.node.children.some(({ turn }) => turn !== null)) {
+      return {
+        cause: 'resend',
+        where: `messages[${messages.length}]`,
+        held: excerptOf(path.node.children.at(-1)?.message),
+        found: '',
+      }
+    }
+    const isFork = path !== null && path.node.children.length > 0
+    if (inherited !== null && !isFork) return null
+    if (role !== 'main' && role !== inherited?.node.role) {
+      return { cause: role, where: 'messages[0]', held: '', found: excerptOf(messages.at(-1)) }
+    }
+    const held =
+      path !== null && isFork && path.depth > 0 ? { head, node: latestBelow(path.node) } : this.#latestReplies.get(role)
+    if (held === undefined) return null
+    const heldMessages = pathTo(held.node).flatMap(({ message }) => message ?? [])
+    return classifyDeparture({ head: held.head, messages: heldMessages }, request, { isEqual: this.#isEqual })
+  }
+
+  #find(root: MessageNode, messages: readonly Message[]): Path {
+    const find = this.alignment === 'inherit' ? findDeepest : findFirst
+    return find(root, messages, this.#isEqual)
+  }
+
   #rootOf(head: string): MessageNode {
     const known = this.#roots.get(head)
     if (known !== undefined) return known
@@ -169,4 +308,26 @@ export class Trajectory {
     if (replies.length !== 1 || reply === undefined || reply.turn === null || reply.children.length > 0) return null
     return reply.turn.outputIds.length < this.#forkThresholdTokens ? reply : null
   }
+}
+
+/** A reply comes back in a client's own spelling turn after turn: the first time it is compared in meaning, then as text. */
+function rememberEcho(node: MessageNode, echo: Message | undefined): void {
+  if (echo !== undefined && node.message !== null && !messagesIdentical(node.message, echo)) node.echo = echo
+}
+
+/** A reply is compared the first time that it comes back. */
+function absorbedDifference({ node, depth }: Path, messages: readonly Message[]): Departure | null {
+  const echo = messages[depth - 1]
+  if (node.children.length > 0 || node.message?.role !== 'assistant' || echo?.role !== 'assistant') return null
+  return echoDifference(node.message, echo, `messages[${depth - 1}]`)
+}
+
+function latestBelow(node: MessageNode): MessageNode {
+  let latest = node
+  for (let next = latest.children.at(-1); next !== undefined; next = latest.children.at(-1)) latest = next
+  return latest
+}
+
+function excerptOf(message: Message | null | undefined): string {
+  return message == null ? '' : excerpt(messageText(message), 80)
 }

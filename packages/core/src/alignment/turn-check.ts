@@ -8,6 +8,7 @@ export function checkTurn(turn: Turn): void {
   if (turn.promptIds.length === 0) {
     throw new TrajectoryError('trajectory_invalid_turn', 'A turn needs a prompt of at least one id; found none')
   }
+  checkExperts(turn)
   const { outputLogprobs } = turn
   if (outputLogprobs === null) return
   if (outputLogprobs.length !== turn.outputIds.length) {
@@ -25,4 +26,16 @@ export function checkTurn(turn: Turn): void {
       )
     }
   }
+}
+
+function checkExperts({ routedExperts, promptIds, outputIds }: Turn): void {
+  if (routedExperts === undefined) return
+  const { positionStart, layers, topK, indices } = routedExperts
+  const rows = indices.length / (layers * topK)
+  const isPlaced = Number.isInteger(positionStart) && positionStart >= 0 && Number.isInteger(rows) && rows >= 0
+  if (isPlaced && positionStart + rows <= promptIds.length + outputIds.length) return
+  throw new TrajectoryError(
+    'trajectory_invalid_turn',
+    `Routed experts are [positions, layers, topK] within prompt and output: found ${indices.length} indices for ${layers} layers and top ${topK} from position ${positionStart} of ${promptIds.length + outputIds.length}`,
+  )
 }

@@ -1,5 +1,4 @@
-import type { Sample } from '@agentrl/spec'
-import type { RecordedCall } from './scripted-calls.ts'
+import type { Logprobs, Sample, TokenIds } from '@agentrl/spec'
 
 /**
  * Exactness (law 2), checked from outside: every trained run of every sample is
@@ -10,7 +9,7 @@ import type { RecordedCall } from './scripted-calls.ts'
  * Returns what is wrong, or null. An adapter that tokenizes text again fails
  * this as soon as one output was not split canonically.
  */
-export function trainedPairsProblem(samples: readonly Sample[], calls: readonly RecordedCall[]): string | null {
+export function trainedPairsProblem(samples: readonly Sample[], calls: readonly AnsweredCall[]): string | null {
   const unused = new Set(calls)
   for (const [index, sample] of samples.entries()) {
     for (const run of trainedRuns(sample)) {
@@ -22,6 +21,12 @@ export function trainedPairsProblem(samples: readonly Sample[], calls: readonly 
     }
   }
   return null
+}
+
+/** What an engine call was answered. */
+interface AnsweredCall {
+  readonly outputIds: TokenIds
+  readonly outputLogprobs: Logprobs
 }
 
 interface TrainedRun {
@@ -49,7 +54,7 @@ function trainedRuns(sample: Sample): TrainedRun[] {
   return runs
 }
 
-function isOutputOf(run: TrainedRun, call: RecordedCall): boolean {
+function isOutputOf(run: TrainedRun, call: AnsweredCall): boolean {
   const missing = call.outputIds.length - run.ids.length
   if (missing < 0 || missing > 1) return false
   return run.ids.every(

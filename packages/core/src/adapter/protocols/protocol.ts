@@ -22,6 +22,10 @@ export interface ChatRequest {
   readonly wantsReasoning: boolean
   /** A stream ends with token counts only if asked for (Chat); always true where the protocol always has them. */
   readonly wantsStreamUsage: boolean
+  /** The body says that a sub-agent speaks. */
+  readonly isMarkedSubAgent: boolean
+  /** The client wants JSON of a schema of its own instead of text: a title, not a task. */
+  readonly wantsStructuredOutput: boolean
   /** Fields that we can't serve and left out, by name: counted, never silent. */
   readonly droppedFields: readonly string[]
 }

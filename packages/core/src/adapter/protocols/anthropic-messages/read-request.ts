@@ -3,6 +3,9 @@ import type { ChatRequest } from '../protocol.ts'
 import { joinText } from '../text-parts.ts'
 import { type MessagesBlock, type MessagesBodyMessage, type MessagesBodyTool, readMessagesBody } from './wire.ts'
 
+/** Claude Code's note to its vendor's server, with a hash that differs between its agents. No model is meant to read it. */
+const billingHeader = 'x-anthropic-billing-header'
+
 /**
  * A Messages body as messages. Tool results of a user message become tool
  * messages of their own, ahead of its text; `cache_control`, signatures and
@@ -11,10 +14,13 @@ import { type MessagesBlock, type MessagesBodyMessage, type MessagesBodyTool, re
 export function readMessagesRequest(raw: unknown): ChatRequest {
   const body = readMessagesBody(raw)
   const dropped: string[] = []
+  const billing = body.system.filter((text) => text.startsWith(billingHeader))
+  if (billing.length > 0) dropped.push(`system.${billingHeader}`)
+  const system = body.system.filter((text) => !text.startsWith(billingHeader)).join('\n')
   return {
     model: body.model,
     messages: [
-      ...(body.system === '' ? [] : [{ role: 'system', content: body.system } as const]),
+      ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
       ...body.messages.flatMap((message) => toMessages(message, dropped)),
     ],
     tools: body.tools.flatMap((tool) => toTool(tool, dropped)),
@@ -28,6 +34,8 @@ export function readMessagesRequest(raw: unknown): ChatRequest {
     },
     wantsReasoning: body.thinking != null && body.thinking.type !== 'disabled',
     wantsStreamUsage: true,
+    isMarkedSubAgent: billing.some((text) => text.includes('cc_is_subagent=true')),
+    wantsStructuredOutput: body.output_config?.format != null,
     droppedFields: dropped,
   }
 }

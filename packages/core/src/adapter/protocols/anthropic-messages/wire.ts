@@ -5,13 +5,15 @@ import { describeIssue } from '../../../wire-issue.ts'
 /** The body of `POST /v1/messages`, as much of it as is used. Unknown keys pass. */
 export interface MessagesBody {
   readonly model: string
-  readonly system: string
+  /** Blocks of text. A string is one block. */
+  readonly system: readonly string[]
   readonly messages: readonly MessagesBodyMessage[]
   readonly tools: readonly MessagesBodyTool[]
   readonly stream?: boolean | null | undefined
   readonly max_tokens?: number | null | undefined
   readonly stop_sequences?: readonly string[] | null | undefined
   readonly thinking?: { readonly type: string } | null | undefined
+  readonly output_config?: { readonly format?: unknown } | null | undefined
   readonly temperature?: number | null | undefined
   readonly top_p?: number | null | undefined
   readonly top_k?: number | null | undefined
@@ -96,9 +98,12 @@ const message = z
 const body = z.object({
   model: z.string().default(''),
   system: z
-    .union([z.string(), z.array(textBlock).transform((blocks) => blocks.map(({ text }) => text).join('\n'))])
+    .union([
+      z.string().transform((text) => [text]),
+      z.array(textBlock).transform((blocks) => blocks.map(({ text }) => text)),
+    ])
     .nullish()
-    .transform((system) => system ?? ''),
+    .transform((system) => system ?? []),
   messages: z.array(message).min(1, 'expected at least one message'),
   tools: z
     .array(
@@ -115,6 +120,7 @@ const body = z.object({
   max_tokens: z.int().positive().nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   thinking: z.object({ type: z.string() }).nullish(),
+  output_config: z.object({ format: z.unknown().optional() }).nullish().catch(null),
   temperature: z.number().nullish(),
   top_p: z.number().nullish(),
   top_k: z.number().nullish(),

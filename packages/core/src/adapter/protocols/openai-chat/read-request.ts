@@ -33,6 +33,8 @@ export function readChatRequest(raw: unknown): ChatRequest {
     sampling: toSampling(body),
     wantsReasoning: true,
     wantsStreamUsage: body.stream_options?.include_usage ?? false,
+    isMarkedSubAgent: false,
+    wantsStructuredOutput: body.response_format != null && body.response_format.type !== 'text',
     droppedFields: body.tools.flatMap((tool) => (tool.function === undefined ? [`tools.${tool.type}`] : [])),
   }
 }

@@ -21,6 +21,7 @@ export interface ChatBody {
   readonly presence_penalty?: number | null | undefined
   readonly repetition_penalty?: number | null | undefined
   readonly seed?: number | null | undefined
+  readonly response_format?: { readonly type: string } | null | undefined
 }
 
 /** Null content: the client sent none. */
@@ -134,6 +135,7 @@ const body = z.object({
   presence_penalty: z.number().nullish(),
   repetition_penalty: z.number().nullish(),
   seed: z.number().nullish(),
+  response_format: z.object({ type: z.string() }).nullish().catch(null),
 })
 
 /** Checks a body. Throws `wire_invalid_body`. */
