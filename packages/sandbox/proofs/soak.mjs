@@ -7,12 +7,13 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { buildPackage, built } from './build-package.mjs'
 import { baseImage, withDockerDaemon } from './docker-daemon.mjs'
 
 const { values } = parseArgs({
@@ -31,15 +32,8 @@ const { values } = parseArgs({
 const sleepSeconds = '86399.125'
 const concurrency = 4
 
-const built = resolve('.cache/sandbox-soak')
 if (values['crash-in'] === undefined) buildPackage()
 const sandboxes = await import(pathToFileURL(join(built, 'sandbox.js')).href)
-
-function buildPackage() {
-  execFileSync('npx', ['tsup', '--config', 'packages/sandbox/proofs/soak.tsup.config.ts'], { stdio: 'inherit' })
-  rmSync(join(built, 'node_modules'), { force: true })
-  symlinkSync(resolve('packages/sandbox/node_modules'), join(built, 'node_modules'))
-}
 
 function makeDriver(name, folder, host) {
   if (name === 'local') return sandboxes.createLocalDriver({ folder })

@@ -121,7 +121,7 @@ function localBackend(
       ...sandboxMarks(folder.id, folder.root),
     },
     commandPath: (path) => (path === '/' ? folder.root : join(folder.root, path)),
-    files: localFiles(folder.root),
+    files: localFiles(folder.root, checkUser),
     extendLifetime: folder.extendLifetime,
     async start(command) {
       commandCount += 1
@@ -172,7 +172,7 @@ async function startProcess(
       throw new SandboxError('sandbox_exec_failed', 'A process could not be started', { isRetryable: true })
     }
     if (!said.startsWith('started')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
-    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId), release() {} }
+    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId) }
   } finally {
     await files.remove()
   }

@@ -176,7 +176,6 @@ async function startCommand(
       ...folder.readStreams(),
       exitCode: exited,
       group: namespace.group(leader),
-      release() {},
     }
   } finally {
     await folder.remove()
