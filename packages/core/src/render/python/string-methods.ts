@@ -358,7 +358,7 @@ function caseFold(text: string): string {
 }
 
 const isAlphanumeric = (character: string): boolean =>
-  isAlphabetic(character) || isNumeric(character) || isDigit(character)
+  isAlphabetic(character) || isNumeric(character)
 const unary =
   (change: (text: string) => string) =>
   (self: Str): Value =>
