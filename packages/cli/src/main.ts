@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { isAgentRlError } from '@agentrl/spec'
 import { Command, CommanderError } from 'commander'
+import { certifyCommand } from './commands/certify.ts'
 import { convertCommand } from './commands/convert.ts'
 import { rolloutCommand } from './commands/rollout.ts'
 
@@ -20,6 +21,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 ran but nothing could be graded 
     .showHelpAfterError('(agentrl --help says more)')
     .addCommand(rolloutCommand(signal))
     .addCommand(convertCommand(signal))
+    .addCommand(certifyCommand())
     .exitOverride()
 }
 
