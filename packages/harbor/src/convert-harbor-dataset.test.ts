@@ -17,6 +17,7 @@ test('every task below a folder is converted or refused with its reason, in orde
     'refused-gpu: task_unsupported gpu',
     'refused-multi-container: task_unsupported multi_container',
     'refused-multi-step: task_unsupported multi_step',
+    'refused-prior-trajectory: task_unsupported prior_trajectory',
     'refused-separate-verifier: task_unsupported separate_verifier',
     'refused-tpu: task_unsupported tpu',
     'refused-unresolved-env: task_unsupported unresolved_env',

@@ -1,6 +1,7 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { fixtureTasks, writeTask } from './__fixtures__/write-task.ts'
+import { fixtureTasks, temporaryFolder, writeTask } from './__fixtures__/write-task.ts'
 import { type ConvertOptions, convertHarborTask } from './convert-harbor-task.ts'
 import { readHarborTask } from './read-harbor-task.ts'
 
@@ -106,6 +107,24 @@ describe('the image', () => {
     expect(row.metadata.harbor.upload_dir).toBe('schema-1.3/environment')
   })
 
+  test('an empty environment/ has nothing to upload', async () => {
+    const task = await writeTask({ 'task.toml': '[environment]\ndocker_image = "a"\n', 'environment/Dockerfile': null })
+    await mkdir(join(task, 'environment'))
+    expect(convertHarborTask(await readHarborTask(task)).metadata.harbor.upload_dir).toBeNull()
+  })
+
+  test('a task may be called like a method of objects', async () => {
+    const toml = '[task]\nname = "a/b"\n[environment]\ndocker_image = "own:1"\n'
+    const folder = await writeTask({ 'task.toml': toml }, join(await temporaryFolder(), 'constructor'))
+    expect(convertHarborTask(await readHarborTask(folder), { images: {} }).metadata.image).toBe('own:1')
+  })
+
+  test('a task of Docker Compose alone is built by Docker Compose', async () => {
+    const files = { 'environment/Dockerfile': null, 'environment/docker-compose.yaml': 'services: {}\n' }
+    const row = await convertFiles(files, { accept: ['multi_container'] })
+    expect(row.metadata.harbor).toMatchObject({ build: null, upload_dir: null })
+  })
+
   test('a Dockerfile that adds nothing to its base needs no build', async () => {
     const dockerfile = 'FROM node:20\nENV A=1\nWORKDIR /app\n'
     const row = await convertFiles({ 'environment/Dockerfile': dockerfile }, { imageTemplate: 'no' })
@@ -155,7 +174,7 @@ describe('the folder', () => {
   test('then /testbed for SWE-bench images, and else the image knows', async () => {
     expect((await convert('swe-bench')).metadata.workdir).toBe('/testbed')
     expect((await convert('swe-bench', { images: { 'swe-bench': 'mirror:1' } })).metadata.workdir).toBe('/testbed')
-    expect((await convertFiles({ 'environment/Dockerfile': 'FROM a' })).metadata.workdir).toBeNull()
+    expect((await convertFiles({ 'environment/Dockerfile': 'FROM a/not-sweb.eval.x' })).metadata.workdir).toBeNull()
   })
 })
 
@@ -178,6 +197,7 @@ describe('a valid task that we can’t run is refused with its reason', () => {
     ['refused-windows', ['windows']],
     ['refused-multi-step', ['multi_step']],
     ['refused-separate-verifier', ['separate_verifier']],
+    ['refused-prior-trajectory', ['prior_trajectory']],
     ['refused-multi-container', ['multi_container']],
     ['refused-gpu', ['gpu']],
     ['refused-tpu', ['tpu']],

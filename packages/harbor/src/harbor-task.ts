@@ -116,6 +116,8 @@ export interface HarborTask extends HarborConfig {
   readonly instruction: string
   /** `problem_statement` of tests/config.json as it stands there, where a benchmark adapter left one. */
   readonly problemStatement: string | null
+  /** A trajectory.json is there: the agent is to begin in the middle of a recorded attempt. */
+  readonly hasTrajectory: boolean
   /** Null: no environment/Dockerfile. */
   readonly dockerfile: DockerfileSummary | null
   /** Name of the compose file in environment/; null: none. */

@@ -109,6 +109,25 @@ describe('replaying without a build', () => {
     expect(parseDockerfile(lines('FROM a', instruction))?.buildInstruction).toBe(instruction)
   })
 
+  test('the first instruction that takes a build is named', () => {
+    expect(parseDockerfile(lines('FROM a', 'RUN one', 'RUN two'))?.buildInstruction).toBe('RUN one')
+  })
+
+  test('a backslash between double quotes escapes only quotes, dollars and itself', () => {
+    const source = lines('FROM a', String.raw`ENV A="a\b \"\$\\" B='a\b' C=a\b`)
+    expect(parseDockerfile(source)?.env).toEqual({ A: 'a\\b "$\\', B: String.raw`a\b`, C: 'ab' })
+  })
+
+  test('a stage has the environment and the files of the stage below, and leaves that one as it is', () => {
+    const below = lines('FROM a AS one', 'ENV A=/one', 'COPY x $A/')
+    const source = lines(below, 'FROM one AS two', 'ENV A=/two', 'COPY y $A/', 'FROM one', 'WORKDIR $A')
+    expect(parseDockerfile(source)).toMatchObject({
+      workdir: '/one',
+      env: { A: '/one' },
+      copies: [{ source: 'x', target: '/one/' }],
+    })
+  })
+
   test('a stage takes a build if the stage below does', () => {
     expect(parseDockerfile(lines('FROM a AS one', 'RUN make', 'FROM one'))?.buildInstruction).toBe('RUN make')
   })

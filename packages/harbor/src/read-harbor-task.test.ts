@@ -129,6 +129,33 @@ describe('every schema version is read', () => {
   })
 })
 
+describe('what task.toml may say in two ways', () => {
+  test.each([
+    ['schema_version comes before version', 'schema_version = "1.3"\nversion = "1.0"', { schemaVersion: '1.3' }],
+    ['a version may be a number', 'version = 1.5', { schemaVersion: '1.5' }],
+    ['a byte order mark is passed over', '\ufeffversion = "1.0"', { schemaVersion: '1.0' }],
+    ['sizes are cut to whole megabytes', '[environment]\nmemory = " 1.9996g"', { environment: { memoryMb: 2047 } }],
+    ['kilobytes are read', '[environment]\nstorage = "2048K"', { environment: { storageMb: 2 } }],
+    [
+      'a verifier is separate by its mode',
+      '[verifier]\nenvironment_mode = "separate"',
+      { verifier: { isSeparate: true } },
+    ],
+    [
+      'a final dot of a host name goes',
+      '[agent]\nallowed_hosts = ["A.B."]',
+      { agent: { network: { allowedHosts: ['a.b'] } } },
+    ],
+  ])('%s', async (_, toml, expected) => {
+    expect(await readHarborTask(await writeTask({ 'task.toml': toml }))).toMatchObject(expected)
+  })
+})
+
+test('a byte order mark of the instruction is kept, as Python keeps it', async () => {
+  const task = await readHarborTask(await writeTask({ 'instruction.md': '\ufeff# canary\nDo it.\n' }))
+  expect(task.instruction).toBe('\ufeff# canary\nDo it.\n')
+})
+
 describe('what a task may leave out', () => {
   test('a multi-step task has no instruction and no test of its own', async () => {
     expect(await read('refused-multi-step')).toMatchObject({ steps: ['first', 'second'], instruction: '' })

@@ -47,7 +47,7 @@ async function readConfig(directory: string): Promise<HarborConfig> {
   const text = await readRequiredText(path, 'a Harbor task has a task.toml beside its instruction.md')
   let raw: unknown
   try {
-    raw = parse(text.replace(/^\uFEFF/, ''), { integersAsBigInt: 'asNeeded' })
+    raw = parse(text, { integersAsBigInt: 'asNeeded' })
   } catch (error) {
     const [problem = ''] = (error instanceof Error ? error.message : '').split('\n')
     const place = error instanceof Error && 'line' in error ? `:${error.line}` : ''
@@ -131,6 +131,7 @@ async function readTask(root: string): Promise<HarborTask> {
     name: config.packageName ?? basename(root),
     instruction,
     problemStatement: await readProblemStatement(root),
+    hasTrajectory: (await kindOf(join(root, 'trajectory.json'))) !== 'absent',
     dockerfile: dockerfile === null ? null : parseDockerfile(dockerfile),
     composeFile: composeNames.find((name) => environmentFiles.includes(name)) ?? null,
     hasDockerIgnore: environmentFiles.some((name) => name.endsWith('.dockerignore')),

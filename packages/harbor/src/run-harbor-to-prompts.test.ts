@@ -2,7 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fixtureTasks, temporaryFolder, writeTask } from './__fixtures__/write-task.ts'
-import { runHarborToPrompts, usage } from './run-harbor-to-prompts.ts'
+import { convertHarborDataset, type HarborConversion } from './convert-harbor-dataset.ts'
+import { runHarborToPrompts, usage, writeRows } from './run-harbor-to-prompts.ts'
 
 async function run(...argv: string[]) {
   const printed: string[] = []
@@ -32,9 +33,9 @@ test('rows go to stdout and refusals to stderr; a refusal fails the run', async 
     'schema-none',
     'swe-bench',
   ])
-  expect(reported.match(/^refused: /gm)).toHaveLength(7)
+  expect(reported.match(/^refused: /gm)).toHaveLength(8)
   expect(reported).toContain('it takes Docker Compose (multi_container)')
-  expect(reported).toMatch(/7 rows written to stdout, 7 tasks refused\n$/)
+  expect(reported).toMatch(/7 rows written to stdout, 8 tasks refused\n$/)
 })
 
 test('refusals may be allowed', async () => {
@@ -59,6 +60,20 @@ test('a run without a task leaves an earlier file alone', async () => {
     reported: 'There is no folder at /no/such/folder: check the path\n',
   })
   expect(await readFile(out, 'utf8')).toBe('earlier')
+})
+
+test('a failure on the way loses no finished row and leaves an earlier file alone', async () => {
+  const folder = await temporaryFolder()
+  const out = join(folder, 'rows.jsonl')
+  await writeFile(out, 'earlier')
+  async function* breaking(): AsyncGenerator<HarborConversion> {
+    yield* convertHarborDataset(join(fixtureTasks, 'schema-1.0'))
+    throw new Error('disk gone')
+  }
+  const context = { hostEnv: {}, print: () => {}, report: () => {} }
+  await expect(writeRows(breaking(), out, context)).rejects.toThrow('disk gone')
+  expect(await readFile(out, 'utf8')).toBe('earlier')
+  expect(idsOf(await readFile(`${out}.partial`, 'utf8'))).toEqual(['schema-1.0'])
 })
 
 test('options reach the rows', async () => {

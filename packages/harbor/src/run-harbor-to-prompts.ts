@@ -124,7 +124,8 @@ async function openOutput(out: string, print: (text: string) => void): Promise<O
   }
 }
 
-async function writeRows(
+/** Writes what becomes of each task; a failure on the way leaves what was finished in `FILE.partial`. */
+export async function writeRows(
   conversions: AsyncIterable<HarborConversion>,
   out: string,
   { print, report }: HarborToPromptsContext,

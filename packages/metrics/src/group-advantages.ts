@@ -72,7 +72,8 @@ export interface GroupAdvantages {
  *
  * @example
  * groupAdvantages({ rewards: [1, 1, 0], groupIds: ['a', 'a', 'a'], rolloutIds: [0, 0, 1], estimator: 'rloo' }).advantages
- * // → [1, 1, -1]: two attempts, the first of them in two segments
+ * // → [1, 1, -1]
+ * // two attempts, the first of them in two segments
  */
 export function groupAdvantages(options: AttemptRows & GroupAdvantageOptions): GroupAdvantages {
   const { rewards, epsilon = 1e-6, ddof = 1, estimator = 'grpo', lossWeighting } = options

@@ -7,6 +7,8 @@ export {
   type Segment,
   segmentColumns,
 } from './attempts.ts'
+export { type BootstrapOptions, type BootstrapResult, bootstrapDifference, bootstrapMean } from './bootstrap.ts'
+export type { Interval } from './confidence.ts'
 export {
   type DiagnoseGroupsOptions,
   type DoNothingDiagnosis,
@@ -16,6 +18,7 @@ export {
   type GroupOutcome,
   type SamplingSettings,
 } from './diagnose-groups.ts'
+export { type Divergence, type DivergenceStreams, divergence } from './divergence.ts'
 export {
   type AdvantageEstimator,
   type DroppedGroup,
@@ -25,6 +28,8 @@ export {
   groupAdvantages,
 } from './group-advantages.ts'
 export { type LossWeighting, lossWeights } from './loss-weights.ts'
+export { type MajorityOptions, majorityAtK } from './majority-at-k.ts'
+export { type TrendOptions, type TrendResult, trend, type WelchResult, welch } from './means.ts'
 export { passAtK, passHatK } from './pass-at-k.ts'
 export {
   type GroupedPassRateOptions,
@@ -34,4 +39,21 @@ export {
   type PassRates,
   passRate,
 } from './pass-rate.ts'
+export { percentiles } from './percentiles.ts'
 export type { Problem } from './problem.ts'
+export {
+  type McnemarResult,
+  mcnemar,
+  type PairedOutcomes,
+  pairedOutcomes,
+  type TwoProportionComparison,
+  twoProportion,
+  wilson,
+} from './proportions.ts'
+export {
+  type AttemptRecord,
+  type Rate,
+  type RolloutHealth,
+  type RolloutHealthOptions,
+  rolloutHealth,
+} from './rollout-health.ts'

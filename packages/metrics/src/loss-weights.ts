@@ -38,7 +38,8 @@ export type LossWeighting =
  *
  * @example
  * lossWeights({ groupIds: [0, 0, 0], rolloutIds: [7, 7, 8], trainedTokens: [3, 1, 2], weighting: 'per-rollout' })
- * // → [1 / 8, 1 / 8, 1 / 4]: two rollouts of four and two tokens
+ * // → [1 / 8, 1 / 8, 1 / 4]
+ * // two rollouts of four and two tokens
  */
 export function lossWeights(options: Omit<AttemptRows, 'rewards'> & LossWeighting): number[] {
   const { groupIds, rolloutIds, trainedTokens } = options

@@ -24,7 +24,8 @@ import { ValueError } from '@agentrl/spec'
  * Throws `value_invalid` unless 0 ≤ c ≤ n and 1 ≤ k ≤ n, all integers.
  *
  * @example
- * passAtK(4, 2, 2) // → 5 / 6: of 6 pairs, one holds no correct attempt
+ * passAtK(4, 2, 2) // → 5 / 6
+ * // of six pairs, one holds no correct attempt
  */
 export function passAtK(n: number, c: number, k: number): number {
   checkDraw(n, c, k)

@@ -33,7 +33,8 @@ export interface GroupedPassRateOptions extends PassRateOptions {
  *
  * @example
  * groupedPassRate({ rewards: [1, 1, 0, 0], groupIds: [0, 0, 0, 1], rolloutIds: [0, 0, 1, 2], groupSize: 2 })
- * // → { 'pass@1': 0.25, 'pass@2': 1 }: group 0 has two attempts, group 1 has one
+ * // → { 'pass@1': 0.25, 'pass@2': 1 }
+ * // group 0 has two attempts, group 1 has one
  */
 export function groupedPassRate(options: AttemptRows & GroupedPassRateOptions): PassRates {
   const { groupSize, isPass = isExactlyOne, nullReward = 'leave-out' } = options

@@ -1,6 +1,6 @@
 import { ConfigError } from '@agentrl/spec'
-import { checkCount, loadOf } from './lengths.ts'
 import { repackLpt } from './repack-lpt.ts'
+import { checkCount, loadOf } from './weights.ts'
 
 /**
  * Bins, made to a count that every rank of a pipeline can share.

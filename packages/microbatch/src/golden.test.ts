@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { hasSharedData, readSharedRows } from '../../../tests/shared-data.ts'
-import { peakOf } from './lengths.ts'
 import { planSchedule, type Schedule } from './plan-schedule.ts'
 import { repackLpt } from './repack-lpt.ts'
+import { peakOf } from './weights.ts'
 
 interface ScheduleRow {
   readonly lengths: readonly number[]

@@ -1,4 +1,4 @@
-import { checkCount, checkLengths } from './lengths.ts'
+import { checkCount, checkLengths } from './weights.ts'
 
 /**
  * First fit: each sample, in order, goes into the first bin that still has

@@ -1,21 +1,23 @@
 import { ConfigError, ValueError } from '@agentrl/spec'
-import { alignMicroBatches } from './align-micro-batches.ts'
-import { checkCount, checkLengths, loadOf, peakOf } from './lengths.ts'
-import { packFirstFit } from './pack-first-fit.ts'
+import { type CapOverflow, capOverflow } from './cap-overflow.ts'
+import { type CostModel, costsOf } from './cost-models.ts'
+import { karmarkarKarp } from './karmarkar-karp.ts'
+import { type PackedStep, packStep, type StepStrategy } from './pack-step.ts'
+import { checkCount, checkLengths, loadOf } from './weights.ts'
 
 /**
  * The micro-batch schedule of one rollout over data-parallel ranks: pack first,
  * distribute second.
  *
  *     rollouts ──first occurrence──▶ steps of globalBatchSize rollouts (the rest is left out)
- *     step ──first fit──▶ bins ──align──▶ K bins, a multiple of dp × virtual-pipeline group
- *     bins ──round robin──▶ rank r gets bins r, r + dp, r + 2·dp …
+ *     step ──packStep──▶ K micro-batches, a multiple of dp × virtual-pipeline group
+ *     micro-batches ──round robin, or balanced by cost──▶ ranks, K / dp each
  *
  * Every rank has the same number of micro-batches in a step, by construction.
- * Equal to slime's `build_dp_schedule` (624b824a, dynamic batch size, no
- * balancing) wherever that succeeds. Where it gives up because no bin can be
- * split any more, the count goes down and LPT repacks the step
- * (`alignMicroBatches`), with a warning.
+ * By default equal to slime's `build_dp_schedule` (624b824a, dynamic batch
+ * size, no balancing) wherever that succeeds. Where it gives up because no bin
+ * can be split any more, the count goes down and LPT repacks the step, with a
+ * warning. With `rankCost` ranks are balanced as under its `balance_data`.
  */
 
 export interface ScheduleOptions {
@@ -34,6 +36,10 @@ export interface ScheduleOptions {
   readonly maxTokensPerGpu: number
   /** Rollouts in a training step. */
   readonly globalBatchSize: number
+  /** How the samples of a step are packed. Default `first-fit`, as slime does. */
+  readonly strategy?: StepStrategy
+  /** Spreads micro-batches so that ranks cost alike. Default: round robin. */
+  readonly rankCost?: CostModel
 }
 
 /** What a schedule does that somebody should know of. */
@@ -45,13 +51,12 @@ export type ScheduleWarning =
       readonly droppedRollouts: number
     }
   | {
-      /** Micro-batches over the cap, in one step: by a long sample alone, or because the count went down. */
+      /** `over_cap`: samples longer than the cap. `repacked`: the count went down, so the cap was only a target. */
       readonly code: 'over_cap' | 'repacked'
       readonly message: string
       readonly step: number
       readonly microBatches: number
-      readonly peakTokens: number
-      readonly capTokens: number
+      readonly overflow: CapOverflow
     }
 
 export interface Schedule {
@@ -72,55 +77,47 @@ export interface Schedule {
  * or fewer samples in a step than ranks × virtual-pipeline group.
  *
  * @example
- * planSchedule({ lengths: [900, 300, 500, 800], rolloutIds: [0, 1, 2, 3], dpSize: 2, maxTokensPerGpu: 1000, globalBatchSize: 4 })
- * // → partitions [[0, 2], [1, 3]], numMicrobatches [2]
+ * planSchedule({
+ *   lengths: [900, 300, 500, 800],
+ *   rolloutIds: [0, 1, 2, 3],
+ *   dpSize: 2,
+ *   maxTokensPerGpu: 1000,
+ *   globalBatchSize: 4,
+ * }).partitions
+ * // → [[0, 3], [2, 1]]
  */
 export function planSchedule(options: ScheduleOptions): Schedule {
-  const { lengths, dpSize, cpSize = 1, maxTokensPerGpu, globalBatchSize } = options
   checkSchedule(options)
-  const alignTo = alignmentOf(options)
-  const capTokens = maxTokensPerGpu * cpSize
-  const rollouts = samplesByRollout(options.rolloutIds)
-  const stepCount = Math.floor(rollouts.length / globalBatchSize)
-  if (stepCount < 1) {
-    throw new ConfigError(
-      'config_unschedulable',
-      `${rollouts.length} rollouts are fewer than the ${globalBatchSize} of one training step (globalBatchSize)`,
-      { details: { rollouts: rollouts.length, globalBatchSize } },
-    )
-  }
+  const { lengths, dpSize, globalBatchSize } = options
+  const { steps, dropped } = stepsOf(options)
   const partitions: number[][] = Array.from({ length: dpSize }, () => [])
   const microBatchIndices: number[][][] = Array.from({ length: dpSize }, () => [])
-  const numMicrobatches: number[] = []
-  const warnings: ScheduleWarning[] = []
-  for (let step = 0; step < stepCount; step += 1) {
-    const samples = rollouts.slice(step * globalBatchSize, (step + 1) * globalBatchSize).flat()
+  const warnings: ScheduleWarning[] = dropped.length === 0 ? [] : [droppedWarning(dropped, globalBatchSize)]
+  const numMicrobatches = steps.map((samples, step) => {
     const stepLengths = samples.map((sample) => lengths[sample] as number)
-    const { bins, action } = alignStep(packFirstFit(stepLengths, capTokens), stepLengths, { alignTo, step })
-    numMicrobatches.push(bins.length / dpSize)
-    warnings.push(...capWarnings({ bins, lengths: stepLengths, capTokens, step, action }))
-    bins.forEach((bin, number) => {
-      const partition = partitions[number % dpSize] as number[]
-      const start = partition.length
-      for (const position of bin) partition.push(samples[position] as number)
-      microBatchIndices[number % dpSize]?.push(bin.map((_, offset) => start + offset))
+    const packed = packStep(stepLengths, { ...packingOf(options), step })
+    warnings.push(...capWarnings(packed, { lengths: stepLengths, step, options }))
+    ranksOf(packed.bins, stepLengths, options).forEach((bins, rank) => {
+      for (const bin of bins) {
+        const partition = partitions[rank] as number[]
+        microBatchIndices[rank]?.push(bin.map((_, offset) => partition.length + offset))
+        for (const position of bin) partition.push(samples[position] as number)
+      }
     })
-  }
-  const dropped = rollouts.slice(stepCount * globalBatchSize)
-  if (dropped.length > 0) warnings.unshift(droppedWarning(dropped, globalBatchSize))
-  return {
-    partitions,
-    microBatchIndices,
-    numMicrobatches,
-    globalBatchSizes: numMicrobatches.map(() => globalBatchSize),
-    warnings,
-  }
+    return packed.bins.length / dpSize
+  })
+  const globalBatchSizes = numMicrobatches.map(() => globalBatchSize)
+  return { partitions, microBatchIndices, numMicrobatches, globalBatchSizes, warnings }
 }
 
-/** The number that the micro-batches of a step are a multiple of. */
-function alignmentOf(options: ScheduleOptions): number {
-  const { dpSize, vppSize = 1, microbatchGroupSize = 1 } = options
-  return dpSize * (vppSize > 1 ? microbatchGroupSize : 1)
+/** What the samples of a step are packed into. */
+function packingOf(options: ScheduleOptions): { capTokens: number; alignTo: number; strategy: StepStrategy } {
+  const { dpSize, cpSize = 1, maxTokensPerGpu, strategy = 'first-fit' } = options
+  return { capTokens: maxTokensPerGpu * cpSize, alignTo: dpSize * groupSizeOf(options), strategy }
+}
+
+function groupSizeOf({ vppSize = 1, microbatchGroupSize = 1 }: ScheduleOptions): number {
+  return vppSize > 1 ? microbatchGroupSize : 1
 }
 
 function checkSchedule(options: ScheduleOptions): void {
@@ -137,47 +134,69 @@ function checkSchedule(options: ScheduleOptions): void {
   for (const [name, value] of Object.entries(counts)) checkCount(name, value)
 }
 
-function samplesByRollout(rolloutIds: readonly (string | number)[]): number[][] {
-  const rollouts = new Map<string | number, number[]>()
+/** The samples of each step, and those of each rollout that fills no step. */
+function stepsOf(options: ScheduleOptions): { steps: number[][]; dropped: number[][] } {
+  const { rolloutIds, globalBatchSize } = options
+  const samplesOf = new Map<string | number, number[]>()
   rolloutIds.forEach((rolloutId, sample) => {
-    const samples = rollouts.get(rolloutId)
-    if (samples === undefined) rollouts.set(rolloutId, [sample])
+    const samples = samplesOf.get(rolloutId)
+    if (samples === undefined) samplesOf.set(rolloutId, [sample])
     else samples.push(sample)
   })
-  return [...rollouts.values()]
+  const rollouts = [...samplesOf.values()]
+  const stepCount = Math.floor(rollouts.length / globalBatchSize)
+  if (stepCount < 1) {
+    throw new ConfigError(
+      'config_unschedulable',
+      `${rollouts.length} rollouts are fewer than the ${globalBatchSize} of one training step (globalBatchSize)`,
+      { details: { rollouts: rollouts.length, globalBatchSize } },
+    )
+  }
+  const steps = Array.from({ length: stepCount }, (_, step) =>
+    rollouts.slice(step * globalBatchSize, (step + 1) * globalBatchSize).flat(),
+  )
+  return { steps, dropped: rollouts.slice(stepCount * globalBatchSize) }
 }
 
-function alignStep(
+/** The micro-batches of each rank: every dp-th, or as many of about equal cost. */
+function ranksOf(
   bins: readonly (readonly number[])[],
   lengths: readonly number[],
-  place: { alignTo: number; step: number },
-): ReturnType<typeof alignMicroBatches> {
-  if (lengths.length >= place.alignTo) return alignMicroBatches(bins, lengths, place.alignTo)
-  throw new ConfigError(
-    'config_unschedulable',
-    `Step ${place.step} has ${lengths.length} samples, fewer than the ${place.alignTo} micro-batches that it needs at least (data-parallel ranks × virtual-pipeline group); use fewer ranks, a smaller group or a larger global batch`,
-    { details: { step: place.step, samples: lengths.length, alignTo: place.alignTo } },
-  )
+  { dpSize, rankCost }: ScheduleOptions,
+): (readonly number[])[][] {
+  if (rankCost === undefined) {
+    return Array.from({ length: dpSize }, (_, rank) => bins.filter((_, number) => number % dpSize === rank))
+  }
+  const costs = costsOf(lengths, rankCost)
+  const binCosts = bins.map((bin) => loadOf(bin, costs))
+  const ranks = karmarkarKarp(binCosts, dpSize, { isEqualCount: true })
+  return ranks.map((numbers) => numbers.map((number) => bins[number] as readonly number[]))
 }
 
-function capWarnings(found: {
-  bins: readonly (readonly number[])[]
-  lengths: readonly number[]
-  capTokens: number
-  step: number
-  action: 'kept' | 'split' | 'repacked'
-}): ScheduleWarning[] {
-  const { bins, lengths, capTokens, step, action } = found
-  const microBatches = bins.filter((bin) => loadOf(bin, lengths) > capTokens).length
-  if (microBatches === 0 && action !== 'repacked') return []
-  const peakTokens = peakOf(bins, lengths)
-  const facts = { step, microBatches, peakTokens, capTokens }
-  if (action === 'repacked') {
-    const message = `Step ${step}: ${lengths.length} samples can't be split further, so they were repacked into ${bins.length} micro-batches; the peak is ${peakTokens} tokens of a target of ${capTokens}`
-    return [{ code: 'repacked', message, ...facts }]
-  }
-  const message = `Step ${step}: ${microBatches} samples are longer than the cap of ${capTokens} tokens; the peak is ${peakTokens}`
-  return [{ code: 'over_cap', message, ...facts }]
+function capWarnings(
+  packed: PackedStep,
+  place: { lengths: readonly number[]; step: number; options: ScheduleOptions },
+): ScheduleWarning[] {
+  const { lengths, step, options } = place
+  const { maxTokensPerGpu, cpSize = 1, dpSize } = options
+  const { bins, isRepacked } = packed
+  const groupSize = groupSizeOf(options)
+  const overflow = capOverflow({ bins, lengths, maxTokensPerGpu, cpSize, dpSize, groupSize, isRepacked })
+  if (overflow.overCapCount === 0 && !isRepacked) return []
+  const { capTokens, peakTokens, overCapCount, longSamples, reliefs } = overflow
+  const cause = isRepacked
+    ? `${lengths.length} samples can't be split further, so they share ${bins.length} micro-batches`
+    : `${longSamples} samples are longer than the cap`
+  const advice = reliefs.length === 0 ? '' : `; ${reliefs.map(({ message }) => message).join(', or ')}`
+  return [
+    {
+      code: isRepacked ? 'repacked' : 'over_cap',
+      message: `Step ${step}: ${cause}; the peak is ${peakTokens} of ${capTokens} tokens, ${overCapCount} of ${bins.length} micro-batches are over it${advice}`,
+      step,
+      microBatches: bins.length,
+      overflow,
+    },
+  ]
 }
 
 function droppedWarning(dropped: readonly (readonly number[])[], globalBatchSize: number): ScheduleWarning {

@@ -1,4 +1,5 @@
-import { checkCount, checkLengths } from './lengths.ts'
+import { byWeightDescending } from './by-weight-descending.ts'
+import { checkCount, checkWeights } from './weights.ts'
 
 /**
  * Longest processing time first: samples by length descending (ties: lower
@@ -12,63 +13,50 @@ import { checkCount, checkLengths } from './lengths.ts'
 /**
  * `binCount` bins of sample indices, in the order in which they were put.
  * Bins are left empty where there are fewer samples than bins. O(n log n).
- * Throws `value_invalid` for a length that is not an integer of at least 0 or
+ * Throws `value_invalid` for a length that is negative or not finite or
  * a bin count below 1.
  *
  * @example
- * repackLpt([49000, 49000, 90000, 90000, 90000], 3) // → [[2, 0], [3, 1], [4]] has peak 139000
+ * repackLpt([49000, 49000, 90000, 90000, 90000], 3) // → [[2, 0], [3, 1], [4]]
+ * // the fullest has 139000
  */
 export function repackLpt(lengths: readonly number[], binCount: number): number[][] {
-  checkLengths(lengths)
+  checkWeights(lengths)
   checkCount('binCount', binCount)
   const bins: number[][] = Array.from({ length: binCount }, () => [])
-  const loads = new Float64Array(binCount)
-  const heap = Int32Array.from({ length: binCount }, (_, bin) => bin)
-  for (const index of byLengthDescending(lengths)) {
-    const bin = heap[0] as number
-    ;(bins[bin] as number[]).push(index)
-    loads[bin] = (loads[bin] as number) + (lengths[index] as number)
-    sinkRoot(heap, loads)
+  const heap = { loads: new Float64Array(binCount), bins: Int32Array.from(bins.keys()) }
+  for (const sample of byWeightDescending(lengths)) {
+    const bin = heap.bins[0] as number
+    ;(bins[bin] as number[]).push(sample)
+    sinkRoot(heap, (heap.loads[0] as number) + (lengths[sample] as number), bin)
   }
   return bins
 }
 
-/**
- * Indices by length descending, ties by index ascending. Length and index
- * share one float64 where they fit into its 53 bits, which sorts ten times
- * faster than a comparison function.
- */
-export function byLengthDescending(lengths: readonly number[]): ArrayLike<number> & Iterable<number> {
-  const count = lengths.length
-  let longest = 0
-  for (const length of lengths) if (length > longest) longest = length
-  if ((longest + 1) * count >= Number.MAX_SAFE_INTEGER) {
-    return lengths
-      .map((_, index) => index)
-      .sort((left, right) => (lengths[right] as number) - (lengths[left] as number) || left - right)
-  }
-  const keys = Float64Array.from(lengths, (length, index) => (longest - length) * count + index).sort()
-  return Int32Array.from(keys, (key) => key % count)
+/** A binary heap of bins, least (load, bin) at the root. The two arrays move together. */
+interface BinHeap {
+  readonly loads: Float64Array
+  readonly bins: Int32Array
 }
 
-function sinkRoot(heap: Int32Array, loads: Float64Array): void {
-  const size = heap.length
-  const moving = heap[0] as number
-  const load = loads[moving] as number
+/** Gives the root a larger load and moves it down to its place. */
+function sinkRoot(heap: BinHeap, load: number, bin: number): void {
+  const { loads, bins } = heap
+  const size = bins.length
   let node = 0
   for (let child = 1; child < size; child = 2 * node + 1) {
-    const right = child + 1
-    if (right < size && isLess(heap[right] as number, heap[child] as number, loads)) child = right
-    const bin = heap[child] as number
-    const binLoad = loads[bin] as number
-    if (load < binLoad || (load === binLoad && moving < bin)) break
-    heap[node] = bin
+    if (child + 1 < size && isBefore(heap, child + 1, child)) child += 1
+    const childLoad = loads[child] as number
+    if (load < childLoad || (load === childLoad && bin < (bins[child] as number))) break
+    loads[node] = childLoad
+    bins[node] = bins[child] as number
     node = child
   }
-  heap[node] = moving
+  loads[node] = load
+  bins[node] = bin
 }
 
-function isLess(left: number, right: number, loads: Float64Array): boolean {
-  const difference = (loads[left] as number) - (loads[right] as number)
-  return difference < 0 || (difference === 0 && left < right)
+function isBefore(heap: BinHeap, left: number, right: number): boolean {
+  const difference = (heap.loads[left] as number) - (heap.loads[right] as number)
+  return difference < 0 || (difference === 0 && (heap.bins[left] as number) < (heap.bins[right] as number))
 }

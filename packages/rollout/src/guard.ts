@@ -68,6 +68,7 @@ function offPolicyReasons(settings: TrainingSettings): string[] {
   const reasons = neutral.flatMap(([name, value, off]) =>
     value === off ? [] : [`${name} is ${value}, neutral is ${off}`],
   )
-  if (settings.topK > 1) reasons.push(`top_k is ${settings.topK}, neutral is -1`)
+  // 1 is named as a zero gradient already; engines disagree on what 0 means.
+  if (settings.topK !== -1 && settings.topK !== 1) reasons.push(`top_k is ${settings.topK}, neutral is -1`)
   return reasons
 }

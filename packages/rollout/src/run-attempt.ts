@@ -1,9 +1,10 @@
-import { emptyLedger, moveTrained } from '@agentrl/core'
+import { moveTrained } from '@agentrl/core'
 import type { Adapter, Session, SessionOptions } from '@agentrl/core/adapter'
 import type { PromptRow } from '@agentrl/harbor'
 import type { Harness, HarnessResult } from '@agentrl/harnesses'
 import type { EgressPolicy, Sandbox, SandboxDriver } from '@agentrl/sandbox'
 import {
+  type Bucket,
   type Clock,
   type GroupId,
   isAgentRlError,
@@ -63,29 +64,31 @@ export async function runAttempt(plan: AttemptPlan, parts: AttemptParts, signal?
   const session = parts.adapter.sessions.open({ ...parts.session, label: `${plan.rolloutId}` })
   const progress: Progress = { patch: '', agent: null }
   let reward: number | null = null
-  let abort: { readonly reason: string; readonly message: string } | null = null
+  let abort: { readonly reason: string; readonly message: string; readonly bucket: AbortBucket } | null = null
   try {
     const graded = await attempt(plan, parts, { session, progress, ...(signal === undefined ? {} : { signal }) })
     if (graded.kind === 'graded') reward = graded.reward
-    else abort = { reason: `unevaluatable:${graded.reason}`, message: graded.message }
+    else abort = { reason: `unevaluatable:${graded.reason}`, message: graded.message, bucket: 'reward_null' }
   } catch (error) {
     signal?.throwIfAborted()
-    abort = abortOf(error)
+    abort = { ...abortOf(error), bucket: 'attempt_aborted' }
     parts.logger.warn('an attempt was aborted', { rollout: plan.rolloutId, ...abort })
   } finally {
     await session.close()
   }
-  const { samples, ledger } = settle(plan, session, { reward, isAborted: abort !== null })
+  const { samples, ledger } = settle(plan, session, { reward, bucket: abort?.bucket ?? null })
   const counts = session.counters.toJSON()
   await parts.adapter.sessions.drop(session.id)
+  const { row, ...place } = plan
   return {
-    ...plan,
-    instanceId: plan.row.metadata.instance_id,
+    ...place,
+    instanceId: row.metadata.instance_id,
     abortReason: abort?.reason ?? null,
     reward,
     samples,
     ledger,
     counts,
+    drifts: session.drifts,
     turns: session.trajectory.turnCount,
     patch: progress.patch,
     agentEnd: progress.agent?.end ?? null,
@@ -188,15 +191,15 @@ function abortOf(error: unknown): { reason: string; message: string } {
   return { reason: `exception:${isAgentRlError(error) ? error.code : (error as Error).name}`, message }
 }
 
+/** Where the tokens of an attempt go that has no reward. */
+type AbortBucket = Extract<Bucket, 'attempt_aborted' | 'reward_null'>
+
 /** Linearizes, and moves what can't train because of the attempt's end into its bucket. */
 function settle(
   plan: AttemptPlan,
   session: Session,
-  end: { readonly reward: number | null; readonly isAborted: boolean },
+  end: { readonly reward: number | null; readonly bucket: AbortBucket | null },
 ): { samples: readonly Sample[]; ledger: Ledger } {
-  if (session.trajectory.turnCount === 0) {
-    return { samples: [], ledger: session.trajectory.linearize({ reward: null }).ledger ?? emptyLedger() }
-  }
   const { samples, ledger } = session.linearize({
     reward: end.reward,
     groupId: plan.groupId,
@@ -204,6 +207,5 @@ function settle(
     maxSampleTokens: session.options.maxContextTokens,
     metadata: { instance_id: plan.row.metadata.instance_id },
   })
-  if (end.reward !== null) return { samples, ledger }
-  return { samples: [], ledger: moveTrained(ledger, end.isAborted ? 'attempt_aborted' : 'reward_null') }
+  return end.bucket === null ? { samples, ledger } : { samples: [], ledger: moveTrained(ledger, end.bucket) }
 }

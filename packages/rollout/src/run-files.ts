@@ -5,7 +5,7 @@ import type { PromptRow } from '@agentrl/harbor'
 import type { Sample } from '@agentrl/spec'
 import type { AttemptResult } from './attempt-result.ts'
 import { slimeLine, slimePlaceholderLine } from './export/slime.ts'
-import type { RunReport } from './run-report.ts'
+import type { RunFilePaths, RunReport } from './run-report.ts'
 
 /**
  * The files of a run. Lines are appended whole as attempts end, so whatever
@@ -17,13 +17,6 @@ import type { RunReport } from './run-report.ts'
  *   sandboxes/       what each sandbox did
  *   report.json      the whole run, written at its end
  */
-export interface RunFilePaths {
-  readonly directory: string
-  readonly samples: string
-  readonly attempts: string
-  readonly report: string
-}
-
 export interface RunFiles extends AsyncDisposable {
   readonly paths: RunFilePaths
   writeAttempt(

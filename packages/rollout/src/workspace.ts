@@ -28,9 +28,8 @@ export async function fillWorkspace(sandbox: Sandbox, row: PromptRow, signal?: A
           'commands. Use a driver with images',
       )
     }
-    const context = join(harbor.task_dir, 'environment')
     for (const { source, target } of harbor.replay.copies) {
-      await sandbox.upload(join(context, source), target, options)
+      await sandbox.upload(join(harbor.replay.context, source), target, options)
     }
   }
   if (harbor.upload_dir !== null) await sandbox.upload(harbor.upload_dir, workdirOf(row), options)

@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { excerpt, SandboxError } from '@agentrl/spec'
 import { execa } from 'execa'
-import { invalidOption } from './boot-options.ts'
+import { systemPath } from './command-environment.ts'
+import { invalidOption } from './invalid-option.ts'
 import { createOutputCollector } from './output-collector.ts'
 import { terminateProcessGroup } from './process-group.ts'
 import type { FileBackend, RunningCommand, SandboxBackend, StartCommand } from './sandbox-backend.ts'
@@ -17,7 +18,7 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start' | 'options'>)
   const run = (script: string, args: readonly string[], rest: Pick<StartCommand, 'stdin' | 'user'>) =>
     backend.start({
       argv: ['/bin/sh', '-c', script, 'sh', ...args],
-      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
+      env: { PATH: systemPath, LC_ALL: 'C' },
       cwd: '/',
       ...rest,
     })

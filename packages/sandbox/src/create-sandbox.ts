@@ -105,7 +105,15 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
 
   async function runPrepared(prepared: PreparedCommand, limits: CommandLimits): Promise<ExecOutcome> {
     const start = prepared.kind === 'argv' ? prepared.start : await writeScript(prepared.script, prepared.start)
-    return superviseCommand(await backend.start(start), limits)
+    return superviseCommand(
+      () => backend.start(start),
+      limits,
+      (late) => {
+        tracked(late).catch((error: unknown) =>
+          logger.error('a command that started too late did not end', { sandbox: backend.id, error: String(error) }),
+        )
+      },
+    )
   }
 
   function isLifetimeOver(reason: unknown): boolean {

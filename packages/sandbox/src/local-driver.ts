@@ -5,10 +5,12 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
 import { execa } from 'execa'
-import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
+import { type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
 import { bootSandbox } from './boot-sandbox.ts'
+import { plainEnvironment, sandboxMarks } from './command-environment.ts'
 import { createCommandFolder } from './command-folder.ts'
 import { hostProcessGroup, sandboxProcesses, signalHostProcess } from './host-processes.ts'
+import { invalidOption } from './invalid-option.ts'
 import { localFiles } from './local-files.ts'
 import { terminateProcessGroup } from './process-group.ts'
 import { isProcessAlive } from './process-owner.ts'
@@ -114,8 +116,12 @@ function localBackend(
     capabilities,
     options,
     home,
+    env: {
+      ...plainEnvironment({ home: join(folder.root, home), tmp: join(folder.root, 'tmp') }),
+      ...sandboxMarks(folder.id, folder.root),
+    },
     commandPath: (path) => (path === '/' ? folder.root : join(folder.root, path)),
-    files: localFiles(folder.root),
+    files: localFiles(folder.root, checkUser),
     extendLifetime: folder.extendLifetime,
     async start(command) {
       commandCount += 1
@@ -166,7 +172,7 @@ async function startProcess(
       throw new SandboxError('sandbox_exec_failed', 'A process could not be started', { isRetryable: true })
     }
     if (!said.startsWith('started')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
-    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId), release() {} }
+    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId) }
   } finally {
     await files.remove()
   }

@@ -1,6 +1,6 @@
-import { posix } from 'node:path'
 import { excerpt } from '@agentrl/spec'
-import { checkEnv, checkInteger, invalidOption } from './boot-options.ts'
+import { checkEnv, checkInteger } from './boot-options.ts'
+import { invalidOption } from './invalid-option.ts'
 import type { SandboxBackend, StartCommand } from './sandbox-backend.ts'
 import { normalizeSandboxPath } from './sandbox-path.ts'
 import type { Command, ExecOptions } from './sandbox-types.ts'
@@ -19,7 +19,7 @@ export type PreparedCommand =
 /** Checks a command and its options, and fills in defaults. Throws `sandbox_invalid_option` and `sandbox_path_outside`. */
 export function prepareCommand(command: Command, options: ExecOptions, backend: SandboxBackend): PreparedCommand {
   checkEnv(options.env ?? {})
-  const env = { ...commandEnvironment(backend), ...backend.options.env, ...options.env }
+  const env = { ...backend.env, ...backend.options.env, ...options.env }
   const workdir = backend.options.workdir
   const start = {
     env,
@@ -42,20 +42,7 @@ export function prepareLimits(options: ExecOptions, signal: AbortSignal): Comman
   checkInteger('timeoutMs', timeoutMs, 1, 86_400_000)
   checkInteger('maxOutputBytes', maxOutputBytes, 1, 2 ** 30)
   checkInteger('graceMs', graceMs, 0, 600_000)
-  return { timeoutMs, maxOutputBytes, graceMs, overflow, signal }
-}
-
-/** What every command finds in its environment, besides what the caller sets. */
-function commandEnvironment(backend: SandboxBackend): Record<string, string> {
-  const root = backend.commandPath('/')
-  return {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: backend.commandPath(backend.home),
-    TMPDIR: backend.commandPath('/tmp'),
-    LANG: 'C.UTF-8',
-    AGENTRL_SANDBOX_ID: backend.id,
-    AGENTRL_SANDBOX_ROOT: root === '/' ? '' : posix.join(root),
-  }
+  return { timeoutMs, maxOutputBytes, graceMs, overflow, signal, onOutput: options.onOutput ?? (() => {}) }
 }
 
 function checkArguments(argv: readonly string[], env: Readonly<Record<string, string>>): void {

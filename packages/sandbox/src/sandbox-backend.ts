@@ -13,6 +13,8 @@ export interface SandboxBackend {
   readonly capabilities: SandboxCapabilities
   readonly options: ResolvedBootOptions
   readonly home: string
+  /** What every command finds in its environment, below what the caller sets. */
+  readonly env: Readonly<Record<string, string>>
   /** The path that commands use for a normal absolute path. */
   commandPath(path: string): string
   /** Starts a command in a process group of its own. Rejects with a `SandboxError`. */
@@ -44,6 +46,8 @@ export interface RunningCommand {
   /** Resolves with the exit code of the first process; rejects with `sandbox_lost`. */
   readonly exitCode: Promise<number>
   readonly group: ProcessGroup
+  /** Whether it was ended because its output filled the sandbox. Default: no. */
+  isOverfull?(): boolean
   /** The command is over for its caller: what is still open must not keep this process alive. */
   release(): void
 }

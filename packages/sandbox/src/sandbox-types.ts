@@ -107,6 +107,8 @@ export interface ExecOptions {
    * on, and the last bytes are kept.
    */
   readonly overflow?: 'end' | 'keep-tail'
+  /** Hears the output as it comes, also beyond `maxOutputBytes`. What it throws ends the command and rejects. */
+  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Uint8Array) => void
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly graceMs?: number
   /** Aborting ends the command; the outcome is `cancelled`. */

@@ -44,7 +44,7 @@ export function decodeArguments(
     const census = takeCensus(value)
     if (!census.isWellFormed) return illFormed('lone_surrogate', text)
     const warnings: WarningCode[] = census.keys < keyCount ? ['duplicate_key'] : []
-    return finishArguments(coerceMembers(unwrap({ value, text, repairs }, tool), tool), tool, warnings)
+    return finishArguments(coerceMembers(unwrapArguments({ value, text, repairs }, tool), tool), tool, warnings)
   }
   if (typeof value === 'string' && value.trim() !== '') return decodeEncoded(value, tool, repairs)
   const isNothing =
@@ -65,14 +65,15 @@ function decodeEncoded(encoded: string, tool: DeclaredTool, repairs: readonly Re
   return decodeArguments(reading.text, reading.keyCount, tool, [...repairs, 'double_encoded', ...reading.repairs])
 }
 
-interface Draft {
+/** Arguments that are valid JSON, and not yet checked. */
+export interface ArgumentsDraft {
   readonly value: JsonObject
   readonly text: string
   readonly repairs: readonly RepairCode[]
 }
 
 /** Takes off a sole wrapper key that the tool does not declare, around arguments that it does. */
-function unwrap(draft: Draft, tool: DeclaredTool): Draft {
+export function unwrapArguments(draft: ArgumentsDraft, tool: DeclaredTool): ArgumentsDraft {
   const { value, text, repairs } = draft
   const [name, ...others] = Object.keys(value)
   if (name === undefined || others.length > 0 || !argumentKeys.includes(name)) return draft
@@ -87,7 +88,7 @@ function unwrap(draft: Draft, tool: DeclaredTool): Draft {
 }
 
 /** Turns strings into the type that their schema asks for, where they spell one value of it. */
-function coerceMembers(draft: Draft, tool: DeclaredTool): Draft {
+function coerceMembers(draft: ArgumentsDraft, tool: DeclaredTool): ArgumentsDraft {
   const { value, text, repairs } = draft
   const root = tool.parameters
   if (root === true) return draft
@@ -114,12 +115,15 @@ function coerceMembers(draft: Draft, tool: DeclaredTool): Draft {
  * @param undeclared names that a dialect without types can't read, because nothing declares them
  */
 export function finishArguments(
-  draft: Draft,
+  draft: ArgumentsDraft,
   tool: DeclaredTool,
   warnings: readonly WarningCode[] = [],
   undeclared: readonly string[] = [],
 ): ArgumentsReading {
   const check = checkSchema(draft.value, tool.parameters)
+  if (draft.repairs.includes('missing_bracket') && !isFullyDeclared(draft.value, tool, check.errors)) {
+    return illFormed('mismatched_bracket', draft.text)
+  }
   const pointers = undeclared.map((name) => `/${pointerPart(name)}`)
   return {
     kind: 'arguments',
@@ -129,6 +133,11 @@ export function finishArguments(
     schemaErrors: [...new Set([...check.errors, ...pointers])],
     warnings: check.isComplete ? warnings : [...warnings, 'schema_unchecked'],
   }
+}
+
+/** Where a bracket was missing may be another place than where it was put: only arguments that fit tell. */
+function isFullyDeclared(value: JsonObject, tool: DeclaredTool, errors: readonly string[]): boolean {
+  return errors.length === 0 && Object.keys(value).every((name) => hasParameter(tool, name))
 }
 
 interface Census {

@@ -14,8 +14,11 @@ import type { ToolIndex } from './tool-index.ts'
 export interface Dialect {
   /** Texts that may start a call, or a section of calls. */
   readonly openers: readonly string[]
-  /** Whether a call can go on with this character right behind an opener. False makes the opener prose at no cost. */
-  mayFollowOpener(opener: string, code: number): boolean
+  /**
+   * Judges an opener by the text at `index`, right behind it. What is prose for
+   * certain costs nothing more. `more`: the window ends before that can be told.
+   */
+  judgeOpener(opener: string, window: string, index: number): OpenerVerdict
   /** End-of-turn tokens that an engine may leave in the text. Dropped where the output ends with them. */
   readonly endTokens: readonly string[]
   /**
@@ -25,8 +28,25 @@ export interface Dialect {
   read(source: Source, sink: CallSink): Reading
   /** How a reply is read that is nothing but a call without markers; null where calls always have them. */
   readonly bare: BareCalls | null
-  /** Writes calls as a model of this format does. */
-  encode(calls: readonly EncodableCall[]): string
+  /** Writes an output as a model of this format does. Reasoning has been written already where it has tags. */
+  encode(output: EncodableOutput): string
+}
+
+/** What is to be written: each part may be empty. */
+export interface EncodableOutput {
+  readonly reasoning: string
+  readonly text: string
+  readonly calls: readonly EncodableCall[]
+}
+
+/** Text, then calls behind a line break: what formats do that say nothing else. */
+export function encodeBehindText(
+  encodeCalls: (calls: readonly EncodableCall[]) => string,
+): (output: EncodableOutput) => string {
+  return ({ text, calls }) => {
+    if (calls.length === 0) return text
+    return text === '' ? encodeCalls(calls) : `${text}\n${encodeCalls(calls)}`
+  }
 }
 
 /** A call to be written. */
@@ -36,6 +56,9 @@ export interface EncodableCall {
   readonly argumentsText: string
   readonly id?: string
 }
+
+/** Whether an opener is prose for certain, may open a call, or needs more text to tell. */
+export type OpenerVerdict = 'prose' | 'open' | 'more'
 
 export type Reading = Generator<undefined, boolean, undefined>
 
@@ -55,8 +78,8 @@ export interface CallSink {
 
 /** Calls without markers. */
 export interface BareCalls {
-  /** Characters that may start them. */
-  readonly starts: string
+  /** Whether a character may start them. */
+  mayStart(code: number): boolean
   /** Reads a reply from its first character on, the mark set there. False: it is prose, and nothing was reported. */
   read(source: Source, sink: CallSink): Reading
 }

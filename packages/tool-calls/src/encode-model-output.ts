@@ -43,12 +43,10 @@ export function encodeModelOutput(output: OutputToEncode, options: EncodeOptions
   const { tags } = findReasoningFormat(options.reasoning ?? defaultReasoning)
   const calls = (output.calls ?? []).map(readCall)
   const reasoning = output.reasoning ?? ''
-  const opening = options.thinking === true || reasoning === '' ? '' : `${tags?.open}\n`
-  const hasReasoning = tags !== null && (reasoning !== '' || options.thinking === true)
-  const thought = hasReasoning ? `${opening}${reasoning}\n${tags.close}\n\n` : ''
-  const text = output.text ?? ''
-  const separator = text !== '' && calls.length > 0 ? '\n' : ''
-  return `${thought}${text}${separator}${calls.length === 0 ? '' : dialect.encode(calls)}`
+  const isOpen = options.thinking === true
+  const hasTags = tags !== null && (reasoning !== '' || isOpen)
+  const thought = hasTags ? `${isOpen ? '' : `${tags.open}\n`}${reasoning}\n${tags.close}\n\n` : ''
+  return thought + dialect.encode({ reasoning, text: output.text ?? '', calls })
 }
 
 /** The text of calls alone. */

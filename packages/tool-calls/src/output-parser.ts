@@ -1,7 +1,8 @@
-import type { FinishReason, ToolDefinition } from '@agentrl/spec'
+import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { type CallReading, illFormedCall } from './decode-call.ts'
 import type { CallNotes, CallSink, Dialect } from './dialect.ts'
+import { isOver } from './json-region.ts'
 import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
 import { findReasoningFormat, type ReasoningFormatName, type ReasoningTags } from './reasoning-formats.ts'
 import { atEnd, needMore, Source } from './source.ts'
@@ -80,7 +81,9 @@ export class OutputParser {
   constructor(options: ParseOptions, part: PartOptions = { charStart: 0, readsFences: true }) {
     const format = findToolCallFormat(options.format)
     this.#dialect = format.dialect
-    this.#tags = findReasoningFormat(options.reasoning ?? format.reasoning).tags
+    const reasoning = findReasoningFormat(options.reasoning ?? format.reasoning)
+    checkReasoning(format.name, reasoning.name)
+    this.#tags = reasoning.tags
     this.#options = options
     this.#part = part
     this.#text = new TextCollector((text) => this.#push({ kind: 'text', text }))
@@ -88,8 +91,8 @@ export class OutputParser {
     this.#sink = {
       tools: new ToolIndex(options.tools),
       report: (reading, notes) => this.#report(reading, notes),
-      text: (text) => this.#text.add(text),
-      reasoning: (text) => this.#reasoning.add(text),
+      text: (text) => this.#say(this.#text, text),
+      reasoning: (text) => this.#say(reasoning.name === 'none' ? this.#text : this.#reasoning, text),
     }
     this.#run = this.#read()
   }
@@ -154,8 +157,8 @@ export class OutputParser {
 
   #scannerFor(tags: readonly string[]): TextScanner {
     const { openers, endTokens } = this.#dialect
-    return new TextScanner([...openers, ...tags, ...endTokens], (marker, code) => {
-      return openers.includes(marker) && !this.#dialect.mayFollowOpener(marker, code)
+    return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
+      return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
     })
   }
 
@@ -169,6 +172,11 @@ export class OutputParser {
     }
     this.#decidedUntil = source.position
     return scanner.marker !== ''
+  }
+
+  #say(collector: TextCollector, text: string): void {
+    collector.add(text)
+    this.#decidedUntil = this.#source.position
   }
 
   /** Takes text as prose. */
@@ -247,7 +255,7 @@ export class OutputParser {
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
     const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
-    if (yield* this.#readBareReply()) return
+    if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return
@@ -316,7 +324,7 @@ export class OutputParser {
     for (; code === needMore; code = source.skipSpace()) yield
     this.#regionStart = source.position
     let isCall = false
-    if (code >= 0 && bare.starts.includes(String.fromCharCode(code))) {
+    if (code >= 0 && bare.mayStart(code)) {
       this.#text.hold(source.captured())
       source.mark()
       isCall = yield* bare.read(source, this.#sink)
@@ -353,17 +361,11 @@ export class OutputParser {
     for (; code === needMore; code = source.skipSpace()) yield
     const first = code < 0 ? '' : String.fromCharCode(code)
     const { bare, openers } = this.#dialect
-    const mayBeCall = (bare?.starts.includes(first) ?? false) || openers.some((opener) => opener.startsWith(first))
+    const mayBeCall = (bare?.mayStart(code) ?? false) || openers.some((opener) => opener.startsWith(first))
     if (first === '' || !mayBeCall) return null
     const charEnd = yield* this.#skipPastFence(fence)
     if (charEnd < 0) return null
-    for (code = source.skipSpace(); code !== atEnd; code = source.skipSpace()) {
-      let length = code === needMore ? needMore : source.matchAny(this.#dialect.endTokens)
-      for (; length === needMore && code !== needMore; length = source.matchAny(this.#dialect.endTokens)) yield
-      if (length === 0) return null
-      if (length === needMore) yield
-      else source.index += length
-    }
+    if (!(yield* isOver(source, this.#dialect.endTokens))) return null
     return { text: source.captured().slice(charStart - start, charEnd - start), charStart }
   }
 
@@ -446,6 +448,14 @@ export class OutputParser {
   #countRepair(repair: RepairCode): void {
     this.#repairCounts[repair] = (this.#repairCounts[repair] ?? 0) + 1
   }
+}
+
+/** In gpt-oss calls and reasoning are one format: neither goes with another. */
+function checkReasoning(format: string, reasoning: string): void {
+  if (reasoning === 'none' || (format === 'gpt_oss') === (reasoning === 'gpt-oss')) return
+  throw new ValueError('value_invalid', `Reasoning format "${reasoning}" does not go with calls in "${format}"`, {
+    details: { format, reasoning },
+  })
 }
 
 /** Whether an event is a call that is complete and valid enough to end reasoning, or to be taken out of a fence. */

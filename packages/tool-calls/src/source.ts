@@ -27,6 +27,8 @@ export class Source {
   /** Where the window starts in the output. */
   #windowStart = 0
   #markPosition = -1
+  #codeBefore = 10
+  #codeBeforeMark = 10
   #pieces: string[] = []
 
   /** Where `index` stands in the output. */
@@ -39,8 +41,14 @@ export class Source {
     return this.#windowStart
   }
 
+  /** The character before `index`; a line break where the output starts. */
+  get codeBefore(): number {
+    return this.index > 0 ? this.window.charCodeAt(this.index - 1) : this.#codeBefore
+  }
+
   /** Adds text behind what was not consumed. */
   push(chunk: string): void {
+    if (this.index > 0) this.#codeBefore = this.window.charCodeAt(this.index - 1)
     if (this.#markPosition >= 0) this.#pieces.push(this.window.slice(this.#markIndex(), this.index))
     this.window = this.index === this.window.length ? chunk : this.window.slice(this.index) + chunk
     this.#windowStart += this.index
@@ -50,6 +58,7 @@ export class Source {
   /** Starts capturing at `index`. */
   mark(): void {
     this.#markPosition = this.position
+    this.#codeBeforeMark = this.codeBefore
     this.#pieces = []
   }
 
@@ -64,6 +73,7 @@ export class Source {
     if (position < this.#windowStart) {
       this.window = this.#pieces.join('') + this.window.slice(this.#markIndex())
       this.#windowStart = this.#markPosition
+      this.#codeBefore = this.#codeBeforeMark
       this.#pieces = []
     }
     this.index = position - this.#windowStart

@@ -1,4 +1,8 @@
+import type { OpenerVerdict } from './dialect.ts'
 import { needMore } from './source.ts'
+
+/** Judges a marker by the text at `behind`, right behind it. */
+export type Judge = (marker: string, window: string, behind: number) => OpenerVerdict
 
 /**
  * Finds the next place in prose that may be more than prose: a marker, or a
@@ -13,13 +17,12 @@ export class TextScanner {
   readonly #markersByFirst: ReadonlyMap<number, readonly string[]>
   readonly #first: Uint8Array
   readonly #second: Uint8Array
-  readonly #canSkip: (marker: string, nextCode: number) => boolean
+  readonly #judge: Judge
   /** Whether only spaces stand between the last line break and the text to be scanned. */
   #isBlankLine = true
   #lastCode = 10
 
-  /** @param canSkip whether a marker followed by a character is prose for certain */
-  constructor(markers: readonly string[], canSkip: (marker: string, nextCode: number) => boolean) {
+  constructor(markers: readonly string[], judge: Judge) {
     const byFirst = new Map<number, string[]>()
     this.#first = new Uint8Array(128)
     this.#second = new Uint8Array(128)
@@ -32,7 +35,7 @@ export class TextScanner {
     }
     this.#first[96] = 1
     this.#markersByFirst = byFirst
-    this.#canSkip = canSkip
+    this.#judge = judge
   }
 
   /** Forgets the line so far: something other than prose came between. */
@@ -114,8 +117,10 @@ export class TextScanner {
       }
       if (!window.startsWith(marker, index)) continue
       const behind = index + marker.length
-      if (behind < window.length && this.#canSkip(marker, window.charCodeAt(behind))) continue
       if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) continue
+      const verdict = this.#judge(marker, window, behind)
+      if (verdict === 'more' && !isEnded) return true
+      if (verdict === 'prose') continue
       this.marker = marker
       return true
     }

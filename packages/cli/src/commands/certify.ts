@@ -3,6 +3,7 @@ import type { HistoryReasoning } from '@agentrl/core'
 import { type CertifiedCase, certifyTemplate, type TemplateCertificate } from '@agentrl/core/render'
 import { ConfigError } from '@agentrl/spec'
 import { Command, Option } from 'commander'
+import type { CommandContext } from '../command-context.ts'
 import { loadModel } from '../load-model.ts'
 import { jsonObjectOption } from '../read-option.ts'
 import { formatTable, plain } from '../table.ts'
@@ -15,7 +16,7 @@ interface CertifyFlags {
   readonly json: boolean
 }
 
-export function certifyCommand(): Command {
+export function certifyCommand({ output, setExitCode }: CommandContext): Command {
   return new Command('certify')
     .description('Says for a tokenizer and a chat template whether prompts can be inherited exactly, turn after turn.')
     .requiredOption(
@@ -56,8 +57,8 @@ Example:
       requireStopTokens(model.stopTokenIds, flags.tokenizer)
       const { templateArguments, historyReasoning } = flags
       const certificate = await certifyTemplate({ ...model, templateArguments, historyReasoning })
-      process.stdout.write(`${flags.json ? JSON.stringify(certificate, null, 2) : formatCertificate(certificate)}\n`)
-      if (!certificate.isExact) process.exitCode = 1
+      output.out(`${flags.json ? JSON.stringify(certificate, null, 2) : formatCertificate(certificate)}\n`)
+      if (!certificate.isExact) setExitCode(1)
     })
 }
 

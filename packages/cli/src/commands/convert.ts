@@ -2,8 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { convertHarborDataset } from '@agentrl/harbor'
 import { TaskError } from '@agentrl/spec'
 import { Command } from 'commander'
+import type { CommandContext } from '../command-context.ts'
 
-export function convertCommand(signal: AbortSignal): Command {
+export function convertCommand({ output, signal }: CommandContext): Command {
   return new Command('convert')
     .description('Converts Harbor tasks into prompt rows, one JSON line a task.')
     .requiredOption('--tasks <dir>', 'a Harbor task, or a folder of them')
@@ -15,15 +16,15 @@ export function convertCommand(signal: AbortSignal): Command {
         if (conversion.kind === 'row') lines.push(JSON.stringify(conversion.row))
         else {
           refused += 1
-          process.stderr.write(`left out: ${conversion.message} [${conversion.code}]\n`)
+          output.err(`left out: ${conversion.message} [${conversion.code}]\n`)
         }
       }
       if (lines.length === 0) {
         throw new TaskError('task_not_found', `No task of ${options.tasks} could be converted (${refused} left out)`)
       }
       const text = `${lines.join('\n')}\n`
-      if (options.out === undefined) process.stdout.write(text)
+      if (options.out === undefined) output.out(text)
       else await writeFile(options.out, text)
-      process.stderr.write(`${lines.length} tasks converted, ${refused} left out\n`)
+      output.err(`${lines.length} tasks converted, ${refused} left out\n`)
     })
 }

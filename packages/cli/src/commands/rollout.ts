@@ -5,6 +5,7 @@ import { createAdapter } from '@agentrl/core/adapter'
 import { createRenderer } from '@agentrl/core/render'
 import { findHarness, harnesses } from '@agentrl/harnesses'
 import { type AttemptResult, guardTraining, runRollouts } from '@agentrl/rollout'
+import { sweepOrphans } from '@agentrl/sandbox'
 import { ConfigError } from '@agentrl/spec'
 import {
   type ReasoningFormatName,
@@ -14,6 +15,7 @@ import {
 } from '@agentrl/tool-calls'
 import { Command, Option } from 'commander'
 import { chooseSandbox, sandboxNames } from '../choose-sandbox.ts'
+import type { CommandContext } from '../command-context.ts'
 import { loadEngine } from '../load-engine.ts'
 import { loadModel } from '../load-model.ts'
 import { loadTasks } from '../load-tasks.ts'
@@ -54,7 +56,7 @@ interface RolloutFlags {
   readonly json: boolean
 }
 
-export function rolloutCommand(signal: AbortSignal): Command {
+export function rolloutCommand(context: CommandContext): Command {
   return new Command('rollout')
     .description(
       'Runs n attempts at each task and writes training samples in which every sampled token is accounted for.',
@@ -118,14 +120,16 @@ Example:
   agentrl rollout --tasks ./tasks --agent claude_code --engine http://127.0.0.1:30000 \\
     --tokenizer ./Qwen3-Coder --tool-call-format qwen3_coder --n 8 --out runs/first`,
     )
-    .action((flags: RolloutFlags) => rollout(flags, signal))
+    .action((flags: RolloutFlags) => rollout(flags, context))
 }
 
-async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> {
+async function rollout(flags: RolloutFlags, context: CommandContext): Promise<void> {
+  const { output, signal } = context
+  const progress = (line: string): void => output.err(`${line}\n`)
   const isScripted = flags.engine === 'scripted'
   guard(flags, isScripted)
   const harness = findHarness(flags.agent)
-  const rows = await loadTasks(flags.tasks, signal)
+  const rows = await loadTasks(flags.tasks, context)
   const runDirectory = await newRunDirectory(flags.out)
   const model = await loadModel(flags.tokenizer, isScripted)
   await using engine = await loadEngine(
@@ -145,6 +149,8 @@ async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> 
     { name: flags.sandbox, isScripted, harness, agentProgram: flags.agentProgram, runDirectory },
     adapter,
   )
+  const swept = await sweepOrphans({ drivers: [place.driver] })
+  if (swept.removed.length > 0) progress(`removed ${swept.removed.length} sandboxes that dead runs had left`)
   const report = await runRollouts(
     {
       rows,
@@ -175,9 +181,9 @@ async function rollout(flags: RolloutFlags, signal: AbortSignal): Promise<void> 
     signal,
   )
   const text = formatReport(report, { dataParallel: flags.dp, maxTokensPerGpu: flags.maxTokensPerGpu })
-  process.stdout.write(`${flags.json ? JSON.stringify(report, null, 2) : text}\n`)
+  output.out(`${flags.json ? JSON.stringify(report, null, 2) : text}\n`)
   const isUseless = report.tasks.every((task) => task.rewards.every((reward) => reward === null))
-  if (isUseless || report.ledgerProblem !== null) process.exitCode = 3
+  if (isUseless || report.ledgerProblem !== null) context.setExitCode(3)
 }
 
 function guard(flags: RolloutFlags, isScripted: boolean): void {
@@ -225,8 +231,4 @@ function describeAttempt(result: AttemptResult): string {
   const verdict = result.abortReason === null ? `reward ${result.reward}` : `aborted (${result.abortReason})`
   const note = result.message === null ? '' : `: ${plain(result.message)}`
   return `${result.instanceId} attempt ${result.attemptIndex + 1}: ${verdict}, ${result.turns} turns, ${result.samples.length} samples, ${seconds} s${note}`
-}
-
-function progress(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

@@ -179,6 +179,7 @@ function addControl(app: Hono, { sessions, isControlToken, maxBodyBytes, logger 
       })),
       ledger: finished.ledger,
       counts: finished.counts,
+      drifts: finished.drifts,
     }
   })
   control('drop_session', async (body) => {

@@ -40,12 +40,17 @@ export async function runTurn(
     for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
     const sampled = await sampleTurn(
       {
-        requestId: `${session.id}_t${turnNumber}`,
-        routingKey: session.id,
+        requestId: `${session.handle}_t${turnNumber}`,
+        routingKey: session.handle,
         promptIds: prompt.ids,
         sampling,
         maxNewTokens: prompt.maxNewTokens,
         stopTokenIds: parts.stopTokenIds,
+        knownExpertRows: session.trajectory.knownExpertRows({
+          promptMessages: prompt.messages,
+          head: prompt.head,
+          promptIds: prompt.ids,
+        }),
       },
       { parts, session, signal: AbortSignal.any([client.signal, sessionSignal]) },
     )

@@ -404,7 +404,7 @@ describe('what goes wrong', () => {
   test('an engine that fails once is asked again under another id, and the loss is counted', async () => {
     standIn.injectFault({ kind: 'http-error', status: 500 })
     await openAi().chat.completions.create(chatRequest)
-    expect(standIn.calls.map((call) => call.rid)).toEqual([`${session.id}_t1`, `${session.id}_t1_r1`])
+    expect(standIn.calls.map((call) => call.rid)).toEqual([`${session.handle}_t1`, `${session.handle}_t1_r1`])
     expect(session.counters.toJSON()).toMatchObject({ 'engine_retry.engine_http_error': 1 })
     expect(session.linearize({ reward: 1 }).ledger.lostCalls).toBe(1)
   })
@@ -522,5 +522,12 @@ describe('listening and control', () => {
 
   test('a key is no guessable thing', () => {
     expect(session.id).toMatch(/^session-[0-9a-f]{64}$/)
+  })
+
+  test('a key never reaches the engine', async () => {
+    await openAi().chat.completions.create(chatRequest)
+    const secret = session.id.replace('session-', '')
+    expect(JSON.stringify(standIn.calls)).not.toContain(secret)
+    expect(standIn.calls[0]?.rid).toBe(`${session.handle}_t1`)
   })
 })

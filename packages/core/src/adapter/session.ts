@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type EngineError, type Ledger, type Sample, type SessionId, type Turn, WireError } from '@agentrl/spec'
 import type { Departure } from '../alignment/drift-causes.ts'
 import type { LinearizeOptions } from '../alignment/linearize.ts'
@@ -29,15 +30,18 @@ export interface SessionParts {
  * for nobody.
  */
 export class Session {
+  /** Also the session's API key: never logged, never sent to an engine. */
   readonly id: SessionId
+  /** Names the session where the key must not show: at the engine, in logs. */
+  readonly handle: string
   readonly options: ResolvedSessionOptions
   readonly trajectory: Trajectory
   readonly counters: Counters = new Counters()
-  /** The ids that the model wrote for its calls, by the ids that the client got. */
-  readonly modelCallIds = new Map<string, string>()
   readonly #branches: BranchTracker
   readonly #drifts = new DriftLog(this.counters)
   readonly #undelivered = new UndeliveredReplies()
+  /** The ids that the model wrote for its calls, by the ids that the client got. */
+  readonly modelCallIds: Map<string, string> = new Map()
   readonly #inFlight = new Set<Promise<unknown>>()
   readonly #abort = new AbortController()
   /** The failure of the engine that the session's latest turn ended in; null if a reply came. */
@@ -48,10 +52,11 @@ export class Session {
 
   constructor(id: SessionId, options: SessionOptions, { trajectory, historyReasoning }: SessionParts) {
     this.id = id
+    this.handle = `${id.slice(0, id.lastIndexOf('-'))}-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`
     this.options = resolveSessionOptions(options)
     this.trajectory = new Trajectory(trajectory)
-    this.#historyReasoning = historyReasoning
     this.#branches = new BranchTracker(this.trajectory)
+    this.#historyReasoning = historyReasoning
   }
 
   get isClosing(): boolean {

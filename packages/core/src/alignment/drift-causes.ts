@@ -70,7 +70,7 @@ export const driftCauses = {
     meaning: 'the client sent the same request again and did not use the reply that it had got',
     hint: 'Both replies train. Clients ask again after an empty, cut or unreadable reply.',
   },
-} as const satisfies Record<string, { readonly meaning: string; readonly hint: string }>
+} as const
 
 /** The name of a cause. */
 export type DriftCause = keyof typeof driftCauses

@@ -80,6 +80,7 @@ function run(render: Render, variables: TemplateVariables, { now = () => new Dat
     return typeof text === 'string' ? { text, valueSpans: [] } : { text: text.text, valueSpans: text.valueSpans }
   } catch (error) {
     if (error instanceof PythonError) throw failure(error, state.line, error.pythonType)
+    if (isTooLarge(error)) throw failure(error, state.line, 'MemoryError')
     throw isStackOverflow(error) ? failure(error, state.line, 'RecursionError') : error
   }
 }
@@ -93,6 +94,11 @@ function failure(cause: Error, line: number, pythonType: string): TrajectoryErro
       details: { line, pythonType, isRaised: pythonType === 'TemplateError' },
     },
   )
+}
+
+/** A text or list that JavaScript can't hold. */
+function isTooLarge(error: unknown): error is RangeError {
+  return error instanceof RangeError && /^Invalid (?:string length|count value|array length)/.test(error.message)
 }
 
 function isStackOverflow(error: unknown): error is RangeError {

@@ -9,8 +9,8 @@ import { Dict, Float, PythonObject, type Str, Text, Tuple, Undefined, type Value
  *
  * A conversion can mark strings. Marks say "these characters came from a
  * variable" and survive everything a template does; control-tokens.ts reads
- * them. Only a message's role is left unmarked (where it is one of the known
- * roles), since some templates build control tokens out of it.
+ * them. Left unmarked are the names of a message's own members, and its role
+ * where it is a known one, since some templates build control tokens out of it.
  */
 export interface ConversionOptions {
   /** Marks every string, keys of objects too. Default false. */

@@ -24,24 +24,25 @@ const sample = (
 const noiseAt = (index: number): number => 0.0005 + 0.499 * seededRandom(seededHash('k', 'noise', index))()
 
 test('log-probabilities follow the formula: choice, rate, split and noise', async () => {
-  // " the" is one token with three ways to split it, "<|im_end|>" has none.
-  const turn = { text: ' the', probability: 0.25 }
-  const canonical = await sample(turn)
+  // " the" is one token with one way to split it, "<|im_end|>" has none.
+  const canonical = await sample({ text: ' the', probability: 0.25 })
   expect(canonical.ids).toHaveLength(2)
   expect(canonical.logprobs[0]).toBeCloseTo(Math.log(0.25) + Math.log(1 - noiseAt(0)), 5)
   expect(canonical.logprobs[1]).toBeCloseTo(Math.log(1 - noiseAt(1)), 5)
 
-  const split = await sample({ text: 'x the', probability: 0.25 }, { nonCanonicalRate: 0.999999 })
-  expect(split.ids).toHaveLength(4)
-  expect(split.logprobs[0]).toBeCloseTo(Math.log(0.25) + Math.log(1 - noiseAt(0)), 5)
-  const ways = [1, 2, 3].filter((cut) => [0, 1].every((half) => part('Ġthe', cut, half) !== null)).length
-  expect(split.logprobs[1]).toBeCloseTo(Math.log(1 / ways) + Math.log(1 - noiseAt(1)), 5)
-  expect(split.logprobs[2]).toBeCloseTo(Math.log(1 - noiseAt(2)), 5)
+  const rate = 0.9999
+  const split = await sample({ text: 'x the the', probability: 0.25 }, { nonCanonicalRate: rate })
+  expect(split.ids).toHaveLength(5)
+  const start = split.ids.indexOf(tokenizer.tokenToId('Ġth') ?? -1)
+  const expected = Array.from(
+    split.ids,
+    (_, index) => Math.log(1 - noiseAt(index)) + (index === start ? Math.log(1 / 2) : 0),
+  )
+  const first = expected[0] ?? 0
+  expect(Array.from(split.logprobs)).toEqual(
+    [first + Math.log(0.25) + Math.log(rate), ...expected.slice(1)].map((value) => expect.closeTo(value, 5)),
+  )
 })
-
-function part(spelling: string, cut: number, half: number): number | null {
-  return tokenizer.tokenToId(half === 0 ? spelling.slice(0, cut) : spelling.slice(cut))
-}
 
 test('a canonical answer under a rate carries the probability of not being split', async () => {
   const without = await sample({ text: ' the' })

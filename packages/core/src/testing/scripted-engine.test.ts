@@ -125,6 +125,8 @@ describe('an answer', () => {
     const inputIds = [...(await tokenizer.encode(prompt)), ...first.output_ids, 10, 11]
     expect((await generate({ rid: 's1_t1', input_ids: inputIds })).meta_info.cached_tokens).toBe(inputIds.length - 2)
     expect((await generate({ rid: 's2_t0', input_ids: inputIds })).meta_info.cached_tokens).toBe(0)
+    // A prompt that is known whole still has its last token computed.
+    expect((await generate({ rid: 's2_t0', input_ids: inputIds })).meta_info.cached_tokens).toBe(inputIds.length - 1)
     await post('/flush_cache', {})
     expect((await generate({ rid: 's1_t2', input_ids: inputIds })).meta_info.cached_tokens).toBe(0)
   })

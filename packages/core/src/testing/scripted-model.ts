@@ -18,7 +18,7 @@ export interface ScriptedModelOptions {
   readonly assistantMarker: string
 }
 
-export interface ScriptedModelRequest {
+interface ScriptedModelRequest {
   readonly conversationId: string
   readonly inputIds: TokenIds
   readonly temperature: number

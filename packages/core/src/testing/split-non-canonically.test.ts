@@ -55,6 +55,14 @@ describe.each(['small', 'qwen3'])('with the %s tokenizer', (name) => {
     const onlyAdded = await tokenizer.encode('<|im_start|><think></think>')
     expect(splitNonCanonically(onlyAdded, { tokenizer, random: seededRandom(1) })).toBeNull()
   })
+
+  test('the probability is one over the ways in which a place can be split', async () => {
+    const ids = await tokenizer.encode(' the')
+    const halves = [1, 2, 3].map((cut) => ['Ġthe'.slice(0, cut), 'Ġthe'.slice(cut)])
+    const ways = halves.filter((way) => way.every((half) => tokenizer.tokenToId(half) !== null))
+    expect(ways).toHaveLength(name === 'small' ? 1 : 3)
+    expect(splitNonCanonically(ids, { tokenizer, random: () => 0 })?.probability).toBe(1 / ways.length)
+  })
 })
 
 test('a seed always gives the same split, and every place can be drawn', async () => {
@@ -69,13 +77,18 @@ test('a seed always gives the same split, and every place can be drawn', async (
   expect(new Set(starts)).toEqual(new Set(splittable))
 })
 
-test('the probability is one over places and ways: " the" has four ways in a vocabulary of its prefixes', async () => {
+test('a token with parts is left alone when it is an added one', async () => {
   const tokenizer = smallTokenizer()
   const ids = await tokenizer.encode(' the')
-  expect(Array.from(ids)).toHaveLength(1)
+  const added = [{ id: ids[0] ?? -1, content: ' the', isSpecial: false, isHardSplit: true }]
   const split = splitNonCanonically(ids, { tokenizer, random: () => 0 })
-  const ways = [' |the', ' t|he', ' th|e'].filter((way) =>
-    way.split('|').every((part) => tokenizer.tokenToId(part.replace(' ', 'Ġ')) !== null),
-  )
-  expect(split?.probability).toBe(1 / ways.length)
+  expect(split?.ids).toHaveLength(2)
+  expect(splitNonCanonically(ids, { tokenizer: { ...tokenizer, addedTokens: added }, random: () => 0 })).toBeNull()
+})
+
+test('the probability is one over the places that can be split', async () => {
+  const tokenizer = smallTokenizer()
+  // " the" and the two spaces can be split, one way each; "x" and "y" can't.
+  const places = splitNonCanonically(await tokenizer.encode(' thex  y'), { tokenizer, random: () => 0 })
+  expect(places?.probability).toBe(1 / 2)
 })

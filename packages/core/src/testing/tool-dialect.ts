@@ -15,7 +15,7 @@ export type ToolAction = (
   | { readonly kind: 'write'; readonly path: string; readonly content: string }
 ) & { readonly damage?: CallDamage }
 
-export interface DialectContext {
+interface DialectContext {
   readonly toolNames: ReadonlySet<string>
   /** Where the client says it works; null if it does not say. */
   readonly workingDirectory: string | null

@@ -154,6 +154,11 @@ describe('a tokenizer.json', () => {
     expect(tokenizer.tokenToId('<s>')).toBe(0)
   })
 
+  test('with an unknown token still has it for what the vocabulary can not spell', async () => {
+    const tokenizer = await fromTokenizerJson(tinyTokenizerJson())
+    expect(Array.from(await tokenizer.encodePlain('az'))).toEqual([2, 1])
+  })
+
   test('that asks for truncation and padding gets neither', async () => {
     const tokenizer = await fromTokenizerJson(
       tinyTokenizerJson({

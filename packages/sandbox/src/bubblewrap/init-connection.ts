@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { excerpt, SandboxError, unreachable } from '@agentrl/spec'
@@ -34,7 +33,10 @@ interface Settlers {
 }
 
 export interface InitStreams {
-  readonly process: Pick<ChildProcess, 'once'>
+  readonly process: {
+    once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown
+    once(event: 'error', listener: (error: Error) => void): unknown
+  }
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable

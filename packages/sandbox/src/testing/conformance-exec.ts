@@ -228,6 +228,18 @@ export const execCases: readonly ConformanceCase[] = [
       numbers.map((number) => `${number} ${number}\n`),
     )
   }),
+  sandboxCase('output is heard before the command is over', async ({ sandbox }) => {
+    const heard: string[] = []
+    const outcome = await sandbox.exec('echo first; while [ ! -e go ]; do sleep 0.02; done; echo second >&2', {
+      timeoutMs: 20_000,
+      onOutput(stream, chunk) {
+        heard.push(`${stream} ${Buffer.from(chunk)}`)
+        if (stream === 'stdout') sandbox.writeFile('go', '').catch(() => {})
+      },
+    })
+    assert.equal(ending(outcome), 'exited 0')
+    assert.deepEqual(heard, ['stdout first\n', 'stderr second\n'])
+  }),
   sandboxCase('output that comes slowly comes whole', async ({ sandbox }) => {
     const outcome = await sandbox.exec('for part in 1 2 3; do printf $part; sleep 0.1; done')
     assert.equal(outcome.stdout, '123')

@@ -128,4 +128,15 @@ export const fileCases: readonly ConformanceCase[] = [
     assert.ok(bytes.equals(await readFile(join(hostFolder, 'logs/sub/data'))))
     assert.equal((await stat(join(hostFolder, 'logs/run.sh'))).mode & 0o111, 0o111)
   }),
+  sandboxCase('a user that does not exist is refused by every call', async ({ sandbox, hostFolder }) => {
+    const user = { user: 'agentrl-nobody' }
+    await writeFile(join(hostFolder, 'file'), 'x')
+    await sandbox.writeFile('/app/file', 'x')
+    const refusal = { code: 'sandbox_invalid_option' }
+    await assert.rejects(sandbox.writeFile('/app/other', 'x', user), refusal)
+    await assert.rejects(sandbox.readFile('/app/file', user), refusal)
+    await assert.rejects(sandbox.exists('/app/file', user), refusal)
+    await assert.rejects(sandbox.upload(join(hostFolder, 'file'), '/app/other', user), refusal)
+    await assert.rejects(sandbox.download('/app/file', join(hostFolder, 'other'), user), refusal)
+  }),
 ]

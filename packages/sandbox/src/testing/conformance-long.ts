@@ -25,6 +25,10 @@ export const longCases: readonly ConformanceCase[] = [
     const list = await execAndWait(sandbox, ['printf', '%s|', 'a b', "it's", ''])
     assert.equal(list.stdout, "a b|it's||")
   }),
+  sandboxCase('execAndWait gives the command its variables, and keeps its own tools', async ({ sandbox }) => {
+    const outcome = await execAndWait(sandbox, 'echo "$PATH $QUOTED"', { env: { PATH: '/none', QUOTED: "it's $x" } })
+    assert.equal(outcome.stdout, "/none it's $x\n")
+  }),
   sandboxCase('execAndWait runs a command text of 300 KiB', async ({ sandbox }) => {
     const outcome = await execAndWait(sandbox, `printf %s "${'x'.repeat(300 * 1024)}" | wc -c`)
     assert.equal(outcome.stdout.trim(), `${300 * 1024}`)

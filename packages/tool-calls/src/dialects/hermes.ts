@@ -1,8 +1,16 @@
 import type { RepairCode } from '../codes.ts'
 import { type CallReading, decodeEnvelopes, illFormedCall } from '../decode-call.ts'
-import type { CallSink, Dialect, EncodableCall, Reading } from '../dialect.ts'
+import {
+  type CallSink,
+  type Dialect,
+  type EncodableCall,
+  encodeBehindText,
+  type OpenerVerdict,
+  type Reading,
+} from '../dialect.ts'
 import { decodeBody, type JsonBody, readJsonBody } from '../json-body.ts'
-import { atEnd, needMore, type Source } from '../source.ts'
+import { endMarkersOf, isOver, type RegionMarkers, readEnd, recover } from '../json-region.ts'
+import { needMore, type Source } from '../source.ts'
 
 /**
  * Hermes 2 and 3, Qwen2.5, Qwen3:
@@ -18,7 +26,8 @@ import { atEnd, needMore, type Source } from '../source.ts'
 const opener = '<tool_call>'
 const closer = '</tool_call>'
 const endTokens: readonly string[] = ['<|im_end|>', '<|endoftext|>']
-const endMarkers: readonly string[] = [closer, opener, ...endTokens]
+const markers: RegionMarkers = { closers: [closer], stops: [], restarts: [opener], endTokens }
+const endMarkers = endMarkersOf(markers)
 const rules = { argumentKeys: ['arguments'] } as const
 
 /** `{ [ " “ ｛ ［` and the backtick of a fence; white space decides nothing. */
@@ -28,17 +37,19 @@ function mayStartBody(code: number): boolean {
   )
 }
 
-function isSpace(code: number): boolean {
-  return code === 32 || (code >= 9 && code <= 13) || code > 127
+/** Judges what stands right behind an opener; not a number at the end of the text. */
+function judgeCode(code: number): OpenerVerdict {
+  if (Number.isNaN(code)) return 'more'
+  return mayStartBody(code) || code === 32 || (code >= 9 && code <= 13) || code > 127 ? 'open' : 'prose'
 }
 
 export const hermes: Dialect = {
   openers: [opener],
   endTokens,
-  mayFollowOpener: (_opener, code) => mayStartBody(code) || isSpace(code),
+  judgeOpener: (_opener, window, index) => judgeCode(window.charCodeAt(index)),
   read: readTagged,
-  bare: { starts: '{[', read: readBare },
-  encode: (calls) => calls.map(encodeCall).join('\n'),
+  bare: { mayStart: (code) => code === 123 || code === 91, read: readBare },
+  encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),
 }
 
 function encodeCall({ name, argumentsText }: EncodableCall): string {
@@ -54,7 +65,7 @@ function* readTagged(source: Source, sink: CallSink): Reading {
   for (;;) {
     const body = yield* readJsonBody(source, { endMarkers })
     if (body.kind === 'failure') {
-      yield* recover(source, body.recoverFrom)
+      yield* recover(source, body.recoverFrom, markers)
       sink.report(body.reading)
       return true
     }
@@ -63,31 +74,11 @@ function* readTagged(source: Source, sink: CallSink): Reading {
     if (code !== 123) break
   }
   const afterBody = source.position
-  const end = yield* readEnd(source, code)
+  const end = yield* readEnd(source, markers)
   if (end === 'closed') reportBodies(sink, bodies, [])
   else if (end === 'unclosed') reportBodies(sink, bodies, ['missing_end_tag'])
   else sink.report(illFormedCall('trailing_data', source.captured().slice(afterBody - source.position)))
   return true
-}
-
-/** How a region ends behind its last value, which `source` is then behind. */
-function* readEnd(source: Source, code: number): Generator<undefined, 'closed' | 'unclosed' | 'trailing', undefined> {
-  if (code === atEnd) return 'unclosed'
-  let length = source.matchAny(endMarkers)
-  for (; length === needMore; length = source.matchAny(endMarkers)) yield
-  if (length === closer.length && source.window.startsWith(closer, source.index)) {
-    source.index += closer.length
-    return 'closed'
-  }
-  if (length > 0) return 'unclosed'
-  // Other text: either it stands inside the tags, or the end tag is missing.
-  const textStart = source.position
-  let found = source.skipPast(closer)
-  for (; found === needMore; found = source.skipPast(closer)) yield
-  const between = source.captured().slice(textStart - source.position)
-  if (found !== atEnd && !between.includes(opener)) return 'trailing'
-  source.rewindTo(textStart)
-  return 'unclosed'
 }
 
 /** Reports what stands between a pair of tags: one call, or several. */
@@ -115,35 +106,11 @@ function decode(sink: CallSink, body: JsonBody & { kind: 'json' }): readonly Cal
   return readings.length > 0 ? readings : [illFormedCall('missing_name', body.raw)]
 }
 
-/**
- * Goes behind an ill-formed region: to the first end tag from a place on, or
- * to an opener before it that follows a closing bracket. An opener elsewhere
- * may be quoted, and what is quoted must not be called.
- */
-function* recover(source: Source, from: number): Generator<undefined, void, undefined> {
-  source.rewindTo(from)
-  let found = source.skipPast(closer)
-  for (; found === needMore; found = source.skipPast(closer)) yield
-  const region = source.captured()
-  const regionStart = source.position - region.length
-  let place = region.indexOf(opener, Math.max(from - regionStart, opener.length))
-  while (place >= 0) {
-    const before = region.slice(Math.max(place - 64, 0), place).trimEnd()
-    if (before.endsWith('}') || before.endsWith(']')) {
-      source.rewindTo(regionStart + place)
-      return
-    }
-    place = region.indexOf(opener, place + 1)
-  }
-}
-
 /** A reply that is nothing but one call, as models write it that were not taught the tags. */
 function* readBare(source: Source, sink: CallSink): Reading {
   const body = yield* readJsonBody(source, { endMarkers: [] })
   if (body.kind === 'failure') return false
-  let code = source.skipSpace()
-  for (; code === needMore; code = source.skipSpace()) yield
-  if (code !== atEnd) return false
+  if (!(yield* isOver(source, endTokens))) return false
   const readings = decode(sink, body)
   const isCall = readings.every((reading) => reading.kind === 'call' && reading.schemaErrors.length === 0)
   if (!isCall) return false

@@ -23,7 +23,7 @@ const chatMl: ShapeTokens = {
   stops: 2,
 }
 
-const shapes = {
+const shapes: Readonly<Record<ShapeName, ShapeTokens>> = {
   'closed-turns': { ...chatMl, tokens: [...chatMl.tokens, '<tool_response>', '</tool_response>'] },
   'next-opens': {
     tokens: [
@@ -68,11 +68,10 @@ const shapes = {
   'system-switch': chatMl,
   'spaced-end': chatMl,
   'plain-marks': { tokens: ['<|endoftext|>'], stops: 1 },
-} as const satisfies Record<string, ShapeTokens>
+}
 
-export type ShapeName = keyof typeof shapes
+export type ShapeName = 'closed-turns' | 'next-opens' | 'channels' | 'joined-turns' | 'tools-at-last-user' | 'tools-at-first-user' | 'open-reasoning' | 'strict-system' | 'numbered-calls' | 'system-switch' | 'spaced-end' | 'plain-marks'
 
-export const shapeNames = Object.keys(shapes) as readonly ShapeName[]
 
 export function loadShape(name: ShapeName): TemplateShape {
   const { tokens, stops, specialTokens = {} }: ShapeTokens = shapes[name]

@@ -9,7 +9,18 @@ import {
   toIndex,
   truncate,
 } from '../python/numbers.ts'
-import { binary, isTrue, iterate, length, order, slice, sorted, toList, undefinedError } from '../python/operators.ts'
+import {
+  binary,
+  equals,
+  isTrue,
+  iterate,
+  length,
+  order,
+  slice,
+  sorted,
+  toList,
+  undefinedError,
+} from '../python/operators.ts'
 import { parseFloatText, parseInteger } from '../python/parse-number.ts'
 import {
   filterArgumentError,
@@ -18,7 +29,7 @@ import {
   typeError,
   unsupported,
 } from '../python/python-error.ts'
-import { quote, str, typeName } from '../python/represent.ts'
+import { repr, str, typeName } from '../python/represent.ts'
 import { isStr, joinAll, textOf } from '../python/text.ts'
 import {
   Dict,
@@ -79,6 +90,11 @@ function sortKey(attribute: Value | undefined, finish: Getter): Getter {
   return (item) => getters.map((getter) => getter(item))
 }
 
+/** A flag that Python reads as an integer. */
+function asFlag(value: Value = false): boolean {
+  return toIndex(value, `'${typeName(value)}' object cannot be interpreted as an integer`) !== 0
+}
+
 function lazily(items: () => Iterator<Value>): Value {
   return new PythonIterator(items())
 }
@@ -94,7 +110,6 @@ function first(value: Value): Value {
 }
 
 function last(value: Value): Value {
-  if (value instanceof Undefined) throw typeError("'Undefined' object is not reversible")
   const iterator = reversedIterator(value)
   if (iterator === null) throw typeError(`'${typeName(value)}' object is not reversible`)
   const step = iterator.iterate().next()
@@ -103,7 +118,7 @@ function last(value: Value): Value {
 
 function reverse(value: Value): Value {
   if (isStr(value)) return slice(value, null, null, -1)
-  const iterator = value instanceof Undefined ? null : reversedIterator(value)
+  const iterator = reversedIterator(value)
   if (iterator !== null) return iterator
   try {
     return toList(value).reverse()
@@ -239,7 +254,7 @@ function dictSort(
   return sorted(
     pairs,
     (pair) => finish(pair instanceof Tuple ? (pair.items[position] ?? null) : null),
-    isTrue(isReversed ?? false),
+    asFlag(isReversed),
   )
 }
 
@@ -270,22 +285,26 @@ function groupBy(value: Value, attribute: Value, fallback: Value, isCaseSensitiv
   })
 }
 
-function* batches(value: Value, size: number, fill: Value): IterableIterator<Value> {
+function* batches(value: Value, lineCount: Value, fill: Value): IterableIterator<Value> {
   let batch: Value[] = []
   for (const item of items(value)) {
-    if (batch.length === size) {
+    if (equals(batch.length, lineCount)) {
       yield batch
       batch = []
     }
     batch.push(item)
   }
   if (batch.length === 0) return
-  while (fill !== null && batch.length < size) batch.push(fill)
+  if (fill !== null && order('<', batch.length, lineCount)) {
+    const missing = toIndex(binary('-', lineCount, batch.length))
+    batch.push(...Array.from({ length: missing }, () => fill))
+  }
   yield batch
 }
 
-function* slices(value: Value, count: number, fill: Value): IterableIterator<Value> {
+function* slices(value: Value, sliceCount: Value, fill: Value): IterableIterator<Value> {
   const all = toList(value)
+  const count = toIndex(sliceCount, `'${typeName(sliceCount)}' object cannot be interpreted as an integer`)
   if (count === 0) throw new PythonError('ZeroDivisionError', 'integer division or modulo by zero')
   const size = Math.floor(all.length / count)
   const extra = all.length % count
@@ -303,9 +322,10 @@ function* slices(value: Value, count: number, fill: Value): IterableIterator<Val
 function mapping(positional: readonly Value[], keywords: KeywordArguments): Getter {
   const attribute = keywords.get('attribute')
   if (positional.length === 0 && attribute !== undefined) {
-    for (const name of keywords.keys()) {
-      if (name !== 'attribute' && name !== 'default')
-        throw filterArgumentError(`Unexpected keyword argument ${quote(name)}`)
+    for (const key of keywords.keys()) {
+      if (!equals(key, 'attribute') && !equals(key, 'default')) {
+        throw filterArgumentError(`Unexpected keyword argument ${textOf(repr(key))}`)
+      }
     }
     return attributeGetter(attribute, keywords.get('default') ?? null)
   }
@@ -395,7 +415,7 @@ export const filters: ReadonlyMap<string, FilterFunction> = new Map<string, Filt
     'sort',
     ['value', 'reverse?', 'case_sensitive?', 'attribute?'],
     (value, isReversed, isCaseSensitive, attribute) =>
-      sorted(toList(value), sortKey(attribute, caseFinish(isCaseSensitive)), isTrue(isReversed ?? false)),
+      sorted(toList(value), sortKey(attribute, caseFinish(isCaseSensitive)), asFlag(isReversed)),
   ),
   filter('unique', ['value', 'case_sensitive?', 'attribute?'], (value, isCaseSensitive, attribute) =>
     lazily(() => unique(value, attributeGetter(attribute ?? null, null, caseFinish(isCaseSensitive)))),
@@ -417,12 +437,15 @@ export const filters: ReadonlyMap<string, FilterFunction> = new Map<string, Filt
   filter('round', ['value', 'precision?', 'method?'], round),
   filter('int', ['value', 'default?', 'base?'], toInt),
   filter('float', ['value', 'default?'], toFloat),
-  filter('attr', ['obj', 'name'], (value, name) => getAttributeOnly(value, textOf(str(name ?? null)))),
+  filter('attr', ['obj', 'name'], (value, name = null) => {
+    if (!isStr(name)) throw typeError(`attribute name must be string, not '${typeName(name)}'`)
+    return getAttributeOnly(value, textOf(name))
+  }),
   filter('batch', ['value', 'linecount', 'fill_with?'], (value, size, fill) =>
-    lazily(() => batches(value, toIndex(size ?? null), fill ?? null)),
+    lazily(() => batches(value, size ?? null, fill ?? null)),
   ),
   filter('slice', ['value', 'slices', 'fill_with?'], (value, count, fill) =>
-    lazily(() => slices(value, toIndex(count ?? null), fill ?? null)),
+    lazily(() => slices(value, count ?? null, fill ?? null)),
   ),
   filter('random', ['seq'], () => {
     throw unsupported('The filter random')

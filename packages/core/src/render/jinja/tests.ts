@@ -5,7 +5,16 @@ import { PythonError } from '../python/python-error.ts'
 import { str } from '../python/represent.ts'
 import { hasOnlyCase } from '../python/string-methods.ts'
 import { isMarkup, isStr, textOf } from '../python/text.ts'
-import { Dict, Float, type KeywordArguments, PythonObject, Text, Undefined, type Value } from '../python/values.ts'
+import {
+  Dict,
+  Float,
+  hashKey,
+  type KeywordArguments,
+  PythonObject,
+  Text,
+  Undefined,
+  type Value,
+} from '../python/values.ts'
 import { filterNames } from './filter-names.ts'
 
 /** Jinja's tests: what stands after `is`. */
@@ -36,7 +45,6 @@ function isSequence(value: Value): boolean {
     if (error instanceof PythonError) return false
     throw error
   }
-  if (value instanceof Undefined) return false
   return !(value instanceof PythonObject) || value.item !== undefined
 }
 
@@ -46,7 +54,15 @@ function isSame(a: Value, b: Value): boolean {
   return a === b
 }
 
-const isCallable = (value: Value): boolean => value instanceof PythonObject && value.call !== undefined
+/** Undefined has a `__call__`, which fails. */
+const isCallable = (value: Value): boolean =>
+  value instanceof Undefined || (value instanceof PythonObject && value.call !== undefined)
+/** A dict lookup in Python: a value that can't be hashed is an error. */
+function isNameIn(names: { has(name: string): boolean }, value: Value): boolean {
+  hashKey(value)
+  return isStr(value) && names.has(textOf(value))
+}
+
 const isWhole = (value: Value): boolean => typeof value === 'number' || typeof value === 'bigint'
 
 /** By name. */
@@ -56,8 +72,8 @@ export const tests: ReadonlyMap<string, TestFunction> = new Map([
   ...test(['value', 'num'], (value, divisor) => hasRemainder(value, divisor ?? null, 0), 'divisibleby'),
   ...test(one, (value) => !(value instanceof Undefined), 'defined'),
   ...test(one, (value) => value instanceof Undefined, 'undefined'),
-  ...test(one, (value) => isStr(value) && filterNames.has(textOf(value)), 'filter'),
-  ...test(one, (value) => isStr(value) && tests.has(textOf(value)), 'test'),
+  ...test(one, (value) => isNameIn(filterNames, value), 'filter'),
+  ...test(one, (value) => isNameIn(tests, value), 'test'),
   ...test(one, (value) => value === null, 'none'),
   ...test(one, (value) => typeof value === 'boolean', 'boolean'),
   ...test(one, (value) => value === false, 'false'),

@@ -3,15 +3,25 @@ import { jsonDumps, jsonDumpsOptions } from '../python/json-dumps.ts'
 import { escapeHtml, removeTags } from '../python/markup.ts'
 import { fixedDigits } from '../python/number-format.ts'
 import { asDouble, toIndex } from '../python/numbers.ts'
-import { binary, call, isTrue, length, slice, toList, tryIterate } from '../python/operators.ts'
+import { binary, call, isTrue, length, order, slice, toList, tryIterate } from '../python/operators.ts'
 import { parseFloatText } from '../python/parse-number.ts'
 import { formatPercent } from '../python/percent-format.ts'
 import { filterArgumentError, PythonError, typeError, unsupported, valueError } from '../python/python-error.ts'
 import { repr, str, typeName } from '../python/represent.ts'
 import { center, replace, splitLines, strip } from '../python/string-methods.ts'
-import { derive, isMarkup, isStr, joinAll, textOf, toMarkup, withoutMarkup } from '../python/text.ts'
+import {
+  derive,
+  isMarked,
+  isMarkup,
+  isStr,
+  joinAll,
+  markWhole,
+  textOf,
+  toMarkup,
+  withoutMarkup,
+} from '../python/text.ts'
 import { capitalize, whitespaceClass } from '../python/unicode.ts'
-import { Dict, dictOf, noKeywords, type Str, Tuple, Undefined, type Value } from '../python/values.ts'
+import { Dict, type KeywordArguments, noKeywords, type Str, Tuple, Undefined, type Value } from '../python/values.ts'
 import { type FilterFunction, filter } from './filter-signature.ts'
 import { wrapText } from './word-wrap.ts'
 
@@ -61,12 +71,12 @@ function indent(value: Value, width: Value, first: boolean, blank: boolean): Val
   return isEscaping ? toMarkup(joined) : joined
 }
 
-function truncate(value: Value, size: number, killWords: boolean, end: Value, leeway: number): Value {
+function truncate(value: Value, size: Value, killWords: boolean, end: Value, leeway: Value): Value {
   const endLength = length(end)
-  if (size < endLength) throw new PythonError('AssertionError', `expected length >= ${endLength}, got ${size}`)
-  if (leeway < 0) throw new PythonError('AssertionError', `expected leeway >= 0, got ${leeway}`)
-  if (length(value) <= size + leeway) return value
-  const kept = slice(value, null, size - endLength, null)
+  if (order('<', size, endLength)) throw new PythonError('AssertionError', `expected length >= ${endLength}`)
+  if (order('<', leeway, 0)) throw new PythonError('AssertionError', 'expected leeway >= 0')
+  if (order('<=', length(value), binary('+', size, leeway))) return value
+  const kept = slice(value, null, binary('-', size, endLength), null)
   if (killWords) return binary('+', kept, end)
   const [head = ''] = toList(call(getAttribute(kept, 'rsplit'), [' ', 1], noKeywords))
   return binary('+', head, end)
@@ -143,11 +153,11 @@ function stripTags(value: Value): Str {
   return derive(collapsed, source)
 }
 
-function formatted(template: Value, positional: readonly Value[], keywords: ReadonlyMap<string, Value>): Value {
+function formatted(template: Value, positional: readonly Value[], keywords: KeywordArguments): Value {
   if (positional.length > 0 && keywords.size > 0) {
     throw filterArgumentError("can't handle positional and keyword arguments at the same time")
   }
-  return formatPercent(softStr(template), keywords.size > 0 ? dictOf(keywords) : new Tuple(positional))
+  return formatPercent(softStr(template), keywords.size > 0 ? keywords : new Tuple(positional))
 }
 
 function toJson(
@@ -158,8 +168,12 @@ function toJson(
   sortKeys: Value = false,
 ): Value {
   const pair = separators === null ? null : toList(separators)
-  const options = jsonDumpsOptions(isTrue(ensureAscii), indentation, pair, isTrue(sortKeys))
-  return jsonDumps(value, options)
+  // Python looks at the indentation only where there is something to indent.
+  const indent = isStr(value) ? null : indentation
+  const options = jsonDumpsOptions(isTrue(ensureAscii), indent, pair, isTrue(sortKeys))
+  const layout = [indent, ...(pair ?? [])].filter((part) => isStr(part))
+  const json = jsonDumps(value, options)
+  return layout.some(isMarked) ? markWhole(textOf(json)) : json
 }
 
 function unsupportedFilter(name: string): [string, FilterFunction] {
@@ -204,17 +218,18 @@ export const textFilters: ReadonlyMap<string, FilterFunction> = new Map([
     'truncate',
     ['s', 'length?', 'killwords?', 'end?', 'leeway?'],
     (value, size = 255, killWords = false, end = '...', leeway = null) =>
-      truncate(value, toIndex(size), isTrue(killWords), end, leeway === null ? 5 : toIndex(leeway)),
+      truncate(value, size, isTrue(killWords), end, leeway === null ? 5 : leeway),
   ),
   filter(
     'wordwrap',
     ['s', 'width?', 'break_long_words?', 'wrapstring?', 'break_on_hyphens?'],
     (value, width = 79, breakLong = true, wrapString = null, onHyphens = true) => {
-      if (!isStr(value)) throw typeError(`wordwrap() needs text, not ${typeName(value)}`)
+      if (!isStr(value) || (wrapString !== null && !isStr(wrapString)))
+        throw typeError(`wordwrap() needs text, not ${typeName(value)}`)
       const options = { breaksLongWords: isTrue(breakLong), breaksOnHyphens: isTrue(onHyphens) }
-      const separator = wrapString === null ? '\n' : textOf(str(wrapString))
+      const separator = wrapString === null ? '\n' : textOf(wrapString)
       const lines = splitLines(value).map((line) => wrapText(textOf(line), toIndex(width), options).join(separator))
-      return derive(lines.join(separator), value)
+      return derive(lines.join(separator), value, wrapString ?? '')
     },
   ),
   filter('wordcount', ['s'], (value) => textOf(softStr(value)).match(wordPattern)?.length ?? 0),

@@ -1,3 +1,6 @@
+import { valueError } from '../python/python-error.ts'
+import { whitespaceClass } from '../python/unicode.ts'
+
 /**
  * Python's `textwrap.wrap` with tabs and whitespace left as they are: words
  * and the spaces between them are chunks, lines are filled greedily, spaces at
@@ -17,11 +20,12 @@ const hyphenChunks = new RegExp(
   `(${space}+|(?<=${wordPunctuation})-{2,}(?=[\\p{L}\\p{N}_])|[^\\t\\n\\v\\f\\r ]+?(?:-(?:(?<=${letter}{2}-)|(?<=${letter}-[\\p{L}_]-))(?=${letter}-?${letter})|(?=${space}|$)|(?<=${wordPunctuation})(?=-{2,}[\\p{L}\\p{N}_])))`,
   'u',
 )
+const onlyWhitespace = new RegExp(`^[${whitespaceClass}]*$`)
 const spaceChunks = new RegExp(`(${space}+)`)
 
 /** The lines of a text; none for an empty one. */
 export function wrapText(text: string, width: number, options: WrapOptions): string[] {
-  if (width <= 0) throw new RangeError(`invalid width ${width} (must be > 0)`)
+  if (width <= 0) throw valueError(`invalid width ${width} (must be > 0)`)
   const chunks = text
     .split(options.breaksOnHyphens ? hyphenChunks : spaceChunks)
     .filter((chunk) => chunk !== '')
@@ -37,7 +41,7 @@ export function wrapText(text: string, width: number, options: WrapOptions): str
       chunks.pop()
     }
     const next = chunks.at(-1)
-    if (next !== undefined && sizeOf(next) > width) takeLongWord(chunks, line, width - used, options, width)
+    if (next !== undefined && sizeOf(next) > width) takeLongWord(chunks, line, width - used, options)
     if (isBlank(line.at(-1))) line.pop()
     if (line.length > 0) lines.push(line.join(''))
   }
@@ -45,7 +49,7 @@ export function wrapText(text: string, width: number, options: WrapOptions): str
 }
 
 function isBlank(chunk: string | undefined): boolean {
-  return chunk !== undefined && chunk.trim() === ''
+  return chunk !== undefined && onlyWhitespace.test(chunk)
 }
 
 function sizeOf(chunk: string): number {
@@ -53,13 +57,12 @@ function sizeOf(chunk: string): number {
 }
 
 /** A word longer than a line: cut to what is left of the line, after a hyphen where one may break. */
-function takeLongWord(chunks: string[], line: string[], room: number, options: WrapOptions, width: number): void {
-  const space = width < 1 ? 1 : room
+function takeLongWord(chunks: string[], line: string[], room: number, options: WrapOptions): void {
   const word = [...(chunks.pop() ?? '')]
   if (options.breaksLongWords) {
-    let end = space
-    if (options.breaksOnHyphens && word.length > space) {
-      const hyphen = word.lastIndexOf('-', space - 1)
+    let end = room
+    if (options.breaksOnHyphens && word.length > room) {
+      const hyphen = word.lastIndexOf('-', room - 1)
       if (hyphen > 0 && word.slice(0, hyphen).some((character) => character !== '-')) end = hyphen + 1
     }
     line.push(word.slice(0, end).join(''))

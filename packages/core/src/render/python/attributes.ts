@@ -127,9 +127,7 @@ function boundFormat(self: Str, name: 'format' | 'format_map'): Value {
       if (name === 'format') return formatWithFields(self, positional, keywords, fieldAccess)
       const [mapping] = bind(signature(name, '/', 'mapping'), positional, keywords)
       if (!(mapping instanceof Dict)) throw typeError(`format_map() takes a mapping, not ${typeName(mapping ?? null)}`)
-      const named = new Map<string, Value>()
-      for (const { key, value } of mapping.entries()) if (isStr(key)) named.set(textOf(key), value)
-      return formatWithFields(self, [], named, fieldAccess)
+      return formatWithFields(self, [], mapping, fieldAccess)
     },
     'function',
   )
@@ -222,7 +220,10 @@ function integerAttribute(self: Integer, name: string): Value | undefined {
     case 'bit_count':
     case 'conjugate':
     case 'as_integer_ratio':
-      return new BuiltinFunction(name, () => integerMethod(self, name))
+      return new BuiltinFunction(name, (positional, keywords) => {
+        bind(signature(name, '/'), positional, keywords)
+        return integerMethod(self, name)
+      })
     case 'to_bytes':
     case 'from_bytes':
       return new BuiltinFunction(name, () => {
@@ -304,6 +305,7 @@ export class DictView extends PythonObject {
 
 /** `reversed(value)`; null where Python raises TypeError. */
 export function reversedIterator(value: Value): PythonIterator | null {
+  if (value instanceof Undefined) return new PythonIterator([].values(), 'reversed')
   if (Array.isArray(value)) return new PythonIterator(value.slice().reverse().values(), 'list_reverseiterator')
   if (value instanceof Tuple) return new PythonIterator(value.items.slice().reverse().values(), 'reversed')
   if (isStr(value)) return new PythonIterator(toList(value).reverse().values(), 'reversed')
@@ -317,8 +319,9 @@ export function reversedIterator(value: Value): PythonIterator | null {
 export function dictFromArguments(positional: readonly Value[], keywords: KeywordArguments): Dict {
   const [source, ...others] = positional
   if (others.length > 0) throw typeError(`dict expected at most 1 argument, got ${positional.length}`)
+  if (source instanceof Undefined) throw undefinedError(source)
   const dict = source === undefined ? new Dict() : source instanceof Dict ? source.copy() : dictFromPairs(source)
-  for (const [key, value] of keywords) dict.set(key, value)
+  for (const { key, value } of keywords.entries()) dict.set(key, value)
   return dict
 }
 

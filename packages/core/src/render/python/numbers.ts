@@ -288,12 +288,23 @@ function floatFloorDivide(x: number, y: number): { quotient: number; remainder: 
   return { quotient: quotient - floored > 0.5 ? floored + 1 : floored, remainder }
 }
 
+/** Correctly rounded, which JavaScript's `**` is not: exact integers, then one division. */
+function integerPowerOfFloat(x: number, y: number): number {
+  const approximate = x ** y
+  const magnitude = Math.abs(approximate)
+  if (!(magnitude > 1e-290 && magnitude < 1e290)) return approximate
+  const [numerator, denominator] = exactFraction(x)
+  const exponent = BigInt(Math.abs(y))
+  const [top, bottom] = [numerator ** exponent, denominator ** exponent]
+  return y < 0 ? bigQuotient(bottom, top) : bigQuotient(top, bottom)
+}
+
 function floatPower(x: number, y: number): number {
   if (x === 1 || y === 0) return 1
   if (x === -1 && !Number.isFinite(y) && !Number.isNaN(y)) return 1
   if (x === 0 && y < 0) throw zeroDivisionError('0.0 cannot be raised to a negative power')
   if (x < 0 && Number.isFinite(x) && Number.isFinite(y) && !Number.isInteger(y)) throw unsupported('A complex number')
-  const result = x ** y
+  const result = Number.isInteger(y) && Math.abs(y) <= 64 ? integerPowerOfFloat(x, y) : x ** y
   if (!Number.isFinite(result) && Number.isFinite(x) && Number.isFinite(y))
     throw overflowError("(34, 'Numerical result out of range')")
   return result

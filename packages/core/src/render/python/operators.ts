@@ -16,7 +16,17 @@ import {
   toMarkup,
   unitIndex,
 } from './text.ts'
-import { Dict, Float, PythonObject, type Str, Text, Tuple, Undefined, type Value } from './values.ts'
+import {
+  Dict,
+  Float,
+  type KeywordArguments,
+  PythonObject,
+  type Str,
+  Text,
+  Tuple,
+  Undefined,
+  type Value,
+} from './values.ts'
 
 /** Python's operators and protocols on values: truth, length, iteration, comparison, arithmetic, subscripts. */
 
@@ -332,7 +342,7 @@ function pick(items: readonly Value[], indices: readonly number[]): Value[] {
 }
 
 /** `callee(*positional, **keywords)`. */
-export function call(callee: Value, positional: readonly Value[], keywords: ReadonlyMap<string, Value>): Value {
+export function call(callee: Value, positional: readonly Value[], keywords: KeywordArguments): Value {
   if (callee instanceof PythonObject && callee.call !== undefined) return callee.call(positional, keywords)
   if (callee instanceof Undefined) throw undefinedError(callee)
   throw typeError(`'${typeName(callee)}' object is not callable`)

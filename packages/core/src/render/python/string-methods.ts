@@ -134,13 +134,8 @@ function splitAtSpace(self: Str, max: number): Str[] {
     parts.push(cut(self, start, run.index))
     start = run.index + run[0].length
   }
-  if (start < text.length) parts.push(cut(self, start, parts.length === max ? lastNonSpaceOf(text) : text.length))
+  if (start < text.length) parts.push(cut(self, start, text.length))
   return parts
-}
-
-/** What is left after the last allowed split keeps its inner spaces and loses those at the end. */
-function lastNonSpaceOf(text: string): number {
-  return lastNonSpace(text, 0)
 }
 
 function splitFromRight(self: Str, separator: Value | undefined, limit: Value | undefined): Str[] {
@@ -157,7 +152,7 @@ function splitFromRight(self: Str, separator: Value | undefined, limit: Value | 
       parts.push(cut(self, start, end))
       end = lastNonSpace(text.slice(0, start), 0)
     }
-    if (end > first) parts.push(cut(self, first, end))
+    if (end > first) parts.push(cut(self, 0, end))
     return parts.reverse()
   }
   const mark = textOf(textArgument(separator, 'separator'))

@@ -1,0 +1,94 @@
+import type { RepairCode } from '../codes.ts'
+import { decodeNamedCall } from '../decode-call.ts'
+import type { CallSink, Dialect, EncodableOutput, OpenerVerdict, Reading } from '../dialect.ts'
+import { decodeBody, readJsonBody } from '../json-body.ts'
+import { endMarkersOf, goToFirst, isOver, isText, type RegionMarkers, recover } from '../json-region.ts'
+import { needMore, type Source } from '../source.ts'
+
+/**
+ * GLM-4-0414: a line with the name, then the arguments, and nothing else.
+ *
+ *     get_weather
+ *     {"city": "Paris"}
+ *
+ * Behind other text this is a call only if it starts a line and ends the
+ * output. Source: the model card's own parser.
+ */
+const turn = '<|assistant|>'
+const lineStart = '\n'
+const endTokens: readonly string[] = ['<|observation|>', '<|user|>', '<|endoftext|>']
+const markers: RegionMarkers = { closers: [], stops: [turn], restarts: [], endTokens }
+const endMarkers = endMarkersOf(markers)
+const maxNameLength = 256
+
+export const glm40414: Dialect = {
+  openers: [turn, lineStart],
+  endTokens,
+  judgeOpener: (opener, window, index) => (opener === turn ? 'open' : judgeLine(window, index)),
+  read: (source, sink) =>
+    source.window.startsWith(turn, source.index) ? readTurn(source, sink) : readLast(source, sink),
+  bare: { mayStart: isNameCharacter, read: (source, sink) => readCall(source, sink, false) },
+  encode,
+}
+
+function encode({ text, calls }: EncodableOutput): string {
+  const parts = calls.map(({ name, argumentsText }) => `${name}\n${argumentsText}`)
+  return (text === '' ? parts : [text, ...parts]).join(turn)
+}
+
+function isNameCharacter(code: number): boolean {
+  const isLetter = (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
+  return isLetter || (code >= 48 && code <= 57) || code === 95 || code === 45 || code === 46
+}
+
+/** Whether a line can be a name with an object on the next one. */
+function judgeLine(window: string, from: number): OpenerVerdict {
+  let index = from
+  while (isNameCharacter(window.charCodeAt(index)) && index - from < maxNameLength) index += 1
+  if (index === window.length) return 'more'
+  if (index === from || window.charCodeAt(index) !== 10) return 'prose'
+  if (index + 1 === window.length) return 'more'
+  return window.charCodeAt(index + 1) === 123 ? 'open' : 'prose'
+}
+
+/** Another part of the turn: a call, or text, in front of which the token says nothing. */
+function* readTurn(source: Source, sink: CallSink): Reading {
+  source.index += turn.length
+  const start = source.position
+  if (!(yield* readCall(source, sink, false))) source.rewindTo(start)
+  return true
+}
+
+function* readLast(source: Source, sink: CallSink): Reading {
+  source.index += lineStart.length
+  return yield* readCall(source, sink, true)
+}
+
+function* readCall(source: Source, sink: CallSink, mustEndOutput: boolean): Reading {
+  let code = source.skipSpace()
+  for (; code === needMore; code = source.skipSpace()) yield
+  if (!isNameCharacter(code)) return false
+  const start = source.position
+  const found = yield* goToFirst(source, ['\n', ' '])
+  const captured = source.captured()
+  const name = captured.slice(captured.length - (source.position - start))
+  if (found !== '\n' || name.length > maxNameLength || !sink.tools.isKnown(name)) return false
+  for (code = source.skipSpace(); code === needMore; code = source.skipSpace()) yield
+  if (code !== 123) return false
+  const body = yield* readJsonBody(source, { endMarkers })
+  if (body.kind === 'failure') {
+    if (mustEndOutput) return false
+    yield* recover(source, body.recoverFrom, markers)
+    sink.report(body.reading)
+    return true
+  }
+  const reading = decodeBody(body, (json) => decodeNamedCall(sink.tools, name, json, body.repairs))
+  const isValid = reading.kind === 'call' && reading.schemaErrors.length === 0
+  if (mustEndOutput && !(isValid && (yield* isOver(source, endTokens)))) return false
+  const end = source.position
+  const repairs: RepairCode[] = mustEndOutput ? ['leading_text'] : []
+  if (yield* isText(source, endMarkers)) repairs.push('trailing_text')
+  source.rewindTo(end)
+  sink.report(reading, { repairs })
+  return true
+}

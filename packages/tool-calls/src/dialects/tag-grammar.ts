@@ -1,0 +1,168 @@
+import { needMore } from '../source.ts'
+
+/**
+ * The tags of a dialect that looks like XML and is not: nothing is escaped,
+ * names stand in their own ways, and a tag in a value is content unless it is
+ * exactly spelt and stands where structure can.
+ */
+export type TagKind =
+  | 'wrapper-open'
+  | 'wrapper-close'
+  | 'call-open'
+  | 'call-close'
+  | 'parameter-open'
+  | 'parameter-close'
+
+export interface Tag {
+  readonly kind: TagKind
+  /** The tool or the parameter; empty where the tag has none. */
+  readonly name: string
+  readonly length: number
+  /** Whether it is spelt as the format spells it. */
+  readonly isExact: boolean
+  /** Whether the tag is complete: what is not may still be a sign of what was meant. */
+  readonly isComplete: boolean
+  /** Whether the tag says that its value is text, or that it is JSON; null where it says nothing. */
+  readonly isText: boolean | null
+}
+
+export interface PlainTag {
+  readonly kind: TagKind
+  readonly text: string
+  /** A spelling of another version, or without a marker. */
+  readonly isVariant?: boolean
+}
+
+/** How a tag is read that has a name, from behind its prefix on. */
+export type NameReader = (text: string, from: number, isEnded: boolean) => NamePart | null | typeof needMore
+
+export interface NamePart {
+  readonly name: string
+  /** Where the tag ends in the text. */
+  readonly end: number
+  readonly isExact: boolean
+  readonly isComplete?: boolean
+  readonly isText?: boolean | null
+}
+
+export interface NamedTag {
+  readonly kind: TagKind
+  readonly prefix: string
+  readonly read: NameReader
+  readonly isVariant?: boolean
+}
+
+export interface TagGrammar {
+  readonly plain: readonly PlainTag[]
+  readonly named: readonly NamedTag[]
+}
+
+/** The longest name, with what surrounds it in its tag. */
+const maxNameLength = 300
+
+/** The tag at a place of a text: null if there is none, `needMore` if the text ends before that is sure. */
+export function readTag(
+  grammar: TagGrammar,
+  text: string,
+  index: number,
+  isEnded: boolean,
+): Tag | null | typeof needMore {
+  let mayFollow = false
+  for (const tag of grammar.plain) {
+    if (text.startsWith(tag.text, index)) {
+      const isExact = tag.isVariant !== true
+      return { kind: tag.kind, name: '', length: tag.text.length, isExact, isComplete: true, isText: null }
+    }
+    mayFollow ||= !isEnded && isPrefix(text, index, tag.text)
+  }
+  for (const tag of grammar.named) {
+    if (!text.startsWith(tag.prefix, index)) {
+      mayFollow ||= !isEnded && isPrefix(text, index, tag.prefix)
+      continue
+    }
+    const part = tag.read(text, index + tag.prefix.length, isEnded)
+    if (part === needMore) return needMore
+    if (part === null) continue
+    const isComplete = part.isComplete ?? true
+    const isExact = part.isExact && isComplete && tag.isVariant !== true
+    return {
+      kind: tag.kind,
+      name: part.name,
+      length: part.end - index,
+      isExact,
+      isComplete,
+      isText: part.isText ?? null,
+    }
+  }
+  return mayFollow ? needMore : null
+}
+
+function isPrefix(text: string, index: number, marker: string): boolean {
+  return text.length - index < marker.length && marker.startsWith(text.slice(index))
+}
+
+/**
+ * `=NAME>`, and the ways in which models miss it: ` NAME>`, `NAME>`, `="NAME">`,
+ * ` name="NAME">`, the prefix again, and a line break instead of `>`.
+ */
+export function equalsName(repeated: string): NameReader {
+  return (text, from, isEnded) => {
+    let end = from
+    for (; end < text.length && end - from < maxNameLength; end += 1) {
+      const code = text.charCodeAt(end)
+      if (code === 62 || code === 60 || code === 10) break
+    }
+    if (end === text.length && !isEnded && end - from < maxNameLength) return needMore
+    const isComplete = text.charCodeAt(end) === 62
+    const inner = text.slice(from, end)
+    const name = cleanName(inner, repeated)
+    return { name, end: isComplete ? end + 1 : end, isExact: inner === `=${name}`, isComplete }
+  }
+}
+
+function cleanName(inner: string, repeated: string): string {
+  let name = inner.trim()
+  if (name.startsWith('=')) name = name.slice(1).trimStart()
+  for (const prefix of [repeated, 'name']) {
+    if (name.startsWith(`${prefix}=`)) name = name.slice(prefix.length + 1).trimStart()
+  }
+  return unquote(name)
+}
+
+function unquote(name: string): string {
+  const quote = name.charAt(0)
+  const isQuoted = name.length > 1 && (quote === '"' || quote === "'") && name.endsWith(quote)
+  return isQuoted ? name.slice(1, -1) : name
+}
+
+const nameAttribute = /^ name="([^"]*)"$/
+const looseNameAttribute = /^\s*(?:name\s*=\s*)?(?:"([^"]*)"|'([^']*)'|([^\s"'=]+))$/
+
+/** ` name="NAME">`, with single quotes or none, and with ` string="true"` behind it where the dialect has that. */
+export function attributeName(hasTextAttribute: boolean): NameReader {
+  return (text, from, isEnded) => {
+    let end = from
+    for (; end < text.length && end - from < maxNameLength; end += 1) {
+      const code = text.charCodeAt(end)
+      if (code === 62 || code === 60 || code === 10) break
+    }
+    if (end === text.length && !isEnded && end - from < maxNameLength) return needMore
+    const isComplete = text.charCodeAt(end) === 62
+    const inner = text.slice(from, end)
+    const [attribute, isText] = hasTextAttribute ? splitTextAttribute(inner) : [inner, null]
+    const exact = nameAttribute.exec(attribute)
+    const loose = exact ?? looseNameAttribute.exec(attribute)
+    const name = loose?.[1] ?? loose?.[2] ?? loose?.[3]
+    if (name === undefined && isComplete) return null
+    const isExact = exact !== null && (!hasTextAttribute || isText !== null)
+    return { name: name ?? '', end: isComplete ? end + 1 : end, isExact, isComplete, isText }
+  }
+}
+
+function splitTextAttribute(inner: string): readonly [string, boolean | null] {
+  for (const isText of [true, false]) {
+    const attribute = ` string="${isText}"`
+    if (inner.endsWith(attribute)) return [inner.slice(0, -attribute.length), isText]
+  }
+  return [inner, null]
+}

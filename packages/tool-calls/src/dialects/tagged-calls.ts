@@ -1,0 +1,395 @@
+import type { IllFormedCode, RepairCode } from '../codes.ts'
+import { type CallReading, decodeNamedCall, illFormedCall, nameCall } from '../decode-call.ts'
+import { decodeParameters, type WrittenParameter } from '../decode-parameters.ts'
+import type { CallSink, Reading } from '../dialect.ts'
+import { decodeBody, readJsonBody } from '../json-body.ts'
+import { atEnd, needMore, type Source } from '../source.ts'
+import { hasParameter } from '../tool-index.ts'
+import { readTag, type Tag, type TagGrammar, type TagKind } from './tag-grammar.ts'
+
+/**
+ * Calls written in tags with untyped values between them:
+ *
+ *     wrapper-open? ( call-open ( parameter-open VALUE parameter-close )* call-close )+ wrapper-close?
+ *
+ * Values have no escapes, so where one ends is a matter of rules:
+ *
+ * 1. The tag that closes a value counts only when structure follows it (white
+ *    space, then another parameter or the end of the call); else it is content.
+ * 2. A value without its own close tag ends at the end of its call, or at the
+ *    next declared parameter that starts a line, where the layout leaves no
+ *    doubt about its last character.
+ * 3. A call inside a value is either quoted, or the value was cut and the
+ *    model began anew. Nobody can tell, so neither is called.
+ */
+export interface TaggedDialect {
+  readonly grammar: TagGrammar
+  /** Whether exactly one line break on each side of a value is layout. Otherwise values are verbatim. */
+  readonly hasLayoutBreaks: boolean
+  /** Whether calls stand in a wrapper. */
+  readonly hasWrapper: boolean
+  /** What stands in front of each call's opening tag, and behind its closing tag. */
+  readonly callPrefix: string | null
+  readonly callSuffix: string | null
+  /** Whether a call may hold a JSON object instead of parameters. */
+  readonly mayHoldJson: boolean
+}
+
+/** Reads what starts with a wrapper's or a call's opening tag at `source.index`. False: it is prose. */
+export function readTaggedCalls(dialect: TaggedDialect, source: Source, sink: CallSink): Reading {
+  return new TaggedReader(dialect, source, sink).read()
+}
+
+/** Why a call can't be read on, and how to go on behind it. */
+interface Failure {
+  readonly failure: IllFormedCode
+  /** `here`: at the next tag. `close`: behind the end of the call. */
+  readonly resume: 'here' | 'close'
+  /** Where calls inside the call are counted from, so that the end of one is not taken for that of the call. */
+  readonly nestedFrom: number | null
+}
+
+interface Value {
+  readonly start: number
+  readonly end: number
+}
+
+interface Parameter extends Value {
+  readonly name: string
+  readonly isText: boolean | null
+}
+
+type Step<Result> = Generator<undefined, Result, undefined>
+
+/** What stands at a place, white space aside. */
+type Place = Tag | 'text' | 'end'
+
+function isTag(place: Place, ...kinds: readonly TagKind[]): place is Tag {
+  return typeof place === 'object' && (kinds.length === 0 || kinds.includes(place.kind))
+}
+
+function isFailure(value: object): value is Failure {
+  return 'failure' in value
+}
+
+class TaggedReader {
+  readonly #dialect: TaggedDialect
+  readonly #source: Source
+  readonly #sink: CallSink
+  #repairs = new Set<RepairCode>()
+  #isBare = false
+
+  constructor(dialect: TaggedDialect, source: Source, sink: CallSink) {
+    this.#dialect = dialect
+    this.#source = source
+    this.#sink = sink
+  }
+
+  *read(): Reading {
+    const source = this.#source
+    if (this.#dialect.hasWrapper) yield* this.#readWrapper()
+    let tag = yield* this.#lookForCall()
+    if (!isTag(tag, 'call-open')) return this.#endWithoutCall(tag)
+    source.index += tag.length
+    const verdict = yield* this.#judgeFirst(tag)
+    if (verdict === 'truncated') this.#sink.report(illFormedCall('truncated', source.captured()))
+    if (verdict !== 'call') return verdict === 'truncated'
+    for (;;) {
+      const reading = yield* this.#readCall(tag)
+      const next = yield* this.#lookBehindCall()
+      this.#sink.report(reading, { repairs: [...this.#repairs] })
+      if (next !== 'call') return true
+      this.#repairs = new Set()
+      source.mark()
+      yield* this.#look()
+      source.mark()
+      tag = yield* this.#lookForCall()
+      if (!isTag(tag)) return true
+      source.index += tag.length
+    }
+  }
+
+  *#readWrapper(): Step<void> {
+    const place = yield* this.#look()
+    this.#isBare = !isTag(place, 'wrapper-open')
+    if (isTag(place, 'wrapper-open')) {
+      this.#source.index += place.length
+      if (!place.isExact) this.#repairs.add('marker_variant')
+    } else this.#repairs.add('missing_start_tag')
+  }
+
+  /** A wrapper that holds no call: empty, cut, or prose. */
+  #endWithoutCall(place: Place): boolean {
+    if (this.#isBare || !this.#dialect.hasWrapper) return false
+    if (isTag(place, 'wrapper-close')) this.#source.index += place.length
+    else if (place === 'end') this.#sink.report(illFormedCall('truncated', this.#source.captured()))
+    return place === 'end' || isTag(place, 'wrapper-close')
+  }
+
+  /** Whether the first opening tag, which `source` is behind, starts a call: without a wrapper it may be prose. */
+  *#judgeFirst(tag: Tag): Step<'call' | 'prose' | 'truncated'> {
+    const hasOwnWrapper = !this.#dialect.hasWrapper
+    if (!hasOwnWrapper && !this.#isBare) return 'call'
+    const isKnown = this.#sink.tools.isKnown(tag.name)
+    if (this.#isBare && !(isKnown && tag.isComplete)) return 'prose'
+    const next = yield* this.#look()
+    if (next === 'end') return hasOwnWrapper && isKnown ? 'truncated' : 'prose'
+    const isJson = next === 'text' && this.#dialect.mayHoldJson && this.#source.window[this.#source.index] === '{'
+    return isJson || isTag(next, 'parameter-open', 'call-close') ? 'call' : 'prose'
+  }
+
+  /** What comes next, layout skipped. */
+  *#look(): Step<Place> {
+    const source = this.#source
+    for (;;) {
+      const code = source.skipSpace()
+      if (code === atEnd) return 'end'
+      if (code === 60) {
+        const tag = readTag(this.#dialect.grammar, source.window, source.index, source.isEnded)
+        if (tag !== needMore) return tag ?? 'text'
+      } else if (code === 92) {
+        const length = source.match('\\n')
+        if (length === 0) return 'text'
+        if (length > 0) {
+          source.index += length
+          this.#repairs.add('literal_newline')
+          continue
+        }
+      } else if (code !== needMore) return 'text'
+      yield
+    }
+  }
+
+  *#match(marker: string): Step<number> {
+    let length = this.#source.match(marker)
+    for (; length === needMore; length = this.#source.match(marker)) yield
+    return length
+  }
+
+  /** What comes next, behind what stands in front of each call. */
+  *#lookForCall(): Step<Place> {
+    const place = yield* this.#look()
+    const { callPrefix } = this.#dialect
+    if (callPrefix === null || place === 'end') return place
+    const length = yield* this.#match(callPrefix)
+    if (length === 0) {
+      if (isTag(place, 'call-open')) this.#repairs.add('missing_start_tag')
+      return place
+    }
+    this.#source.index += length
+    return yield* this.#look()
+  }
+
+  /** Goes behind what closes a call and its wrapper, if anything does, and says whether another call follows. */
+  *#lookBehindCall(): Step<'call' | 'over'> {
+    const source = this.#source
+    const { callPrefix, callSuffix, hasWrapper } = this.#dialect
+    if (!hasWrapper) return 'over'
+    let end = source.position
+    let next = yield* this.#look()
+    if (callSuffix !== null) {
+      const length = yield* this.#match(callSuffix)
+      if (length === 0) this.#repairs.add('missing_end_tag')
+      else {
+        source.index += length
+        end = source.position
+        next = yield* this.#look()
+      }
+    }
+    if (isTag(next, 'wrapper-close')) {
+      source.index += next.length
+      return 'over'
+    }
+    const hasPrefix = next === 'text' && callPrefix !== null && (yield* this.#match(callPrefix)) > 0
+    source.rewindTo(end)
+    if (hasPrefix || isTag(next, 'call-open')) return 'call'
+    if (!this.#isBare) this.#repairs.add('missing_end_tag')
+    return 'over'
+  }
+
+  /** Reads a call behind its opening tag, and goes behind its closing one; or behind what could not be read. */
+  *#readCall(tag: Tag): Step<CallReading> {
+    if (!tag.isExact) this.#repairs.add('bad_tag')
+    const isGuess = !tag.isComplete && !this.#sink.tools.isKnown(tag.name)
+    const text = isGuess ? fail('bad_open_tag') : yield* this.#readCallText(tag)
+    if (!isFailure(text)) return text
+    const detail = this.#source.captured()
+    yield* this.#recover(text)
+    return illFormedCall(text.failure, detail)
+  }
+
+  *#readCallText(tag: Tag): Step<CallReading | Failure> {
+    const source = this.#source
+    const parameters: Parameter[] = []
+    let json: CallReading | null = null
+    for (;;) {
+      const next = yield* this.#look()
+      if (next === 'end') return fail('truncated')
+      if (next === 'text') {
+        const isJson = this.#dialect.mayHoldJson && json === null && parameters.length === 0
+        if (!isJson || source.window[source.index] !== '{') return fail('unexpected_text')
+        const body = yield* this.#readJson(tag.name)
+        if (isFailure(body)) return body
+        json = body
+      } else if (next.kind === 'parameter-open' && json === null) {
+        const parameter = yield* this.#readParameter(tag, next)
+        if (isFailure(parameter)) return parameter
+        parameters.push(parameter)
+      } else if (next.kind === 'call-close' || next.kind === 'wrapper-close') {
+        if (next.kind === 'call-close') source.index += next.length
+        else this.#repairs.add('missing_close_tag')
+        if (!next.isExact) this.#repairs.add('marker_variant')
+        return json ?? this.#decode(tag.name, parameters)
+      } else if (next.kind === 'call-open' || next.kind === 'wrapper-open') return fail('missing_close_tag', 'here')
+      else return fail('unexpected_text')
+    }
+  }
+
+  #decode(name: string, parameters: readonly Parameter[]): CallReading {
+    const captured = this.#source.captured()
+    const shift = captured.length - this.#source.position
+    const written: WrittenParameter[] = parameters.map(({ name, start, end, isText }) => {
+      const value = captured.slice(start + shift, end + shift)
+      return { name, isText, value: this.#dialect.hasLayoutBreaks ? withoutLayout(value) : value }
+    })
+    const names = new Set(parameters.map((parameter) => parameter.name))
+    if (names.size < parameters.length) return illFormedCall('duplicate_parameter', captured)
+    const reading = nameCall(this.#sink.tools, name, (tool) => decodeParameters(written, tool, []))
+    return reading === 'unverified' ? illFormedCall('invalid_json', captured) : reading
+  }
+
+  *#readJson(name: string): Step<CallReading | Failure> {
+    const endMarkers = this.#dialect.grammar.plain.filter(({ kind }) => kind === 'call-close').map(({ text }) => text)
+    const body = yield* readJsonBody(this.#source, { endMarkers })
+    if (body.kind === 'failure') {
+      this.#source.rewindTo(body.recoverFrom)
+      return fail(body.reading.kind === 'ill-formed' ? body.reading.code : 'invalid_json')
+    }
+    return decodeBody(body, (json) => decodeNamedCall(this.#sink.tools, name, json, body.repairs))
+  }
+
+  *#readParameter(call: Tag, tag: Tag): Step<Parameter | Failure> {
+    if (!tag.isExact) {
+      if (!this.#isDeclared(call, tag)) return fail('bad_open_tag')
+      this.#repairs.add('bad_tag')
+    }
+    this.#source.index += tag.length
+    const value = yield* this.#readValue(call)
+    return isFailure(value) ? value : { ...value, name: tag.name, isText: tag.isText }
+  }
+
+  #isDeclared(call: Tag, parameter: Tag): boolean {
+    const reading = this.#sink.tools.read(call.name)
+    return reading.kind === 'tool' && hasParameter(reading.tool, parameter.name)
+  }
+
+  /** Goes to the next tag that is spelt out, and gives it. */
+  *#nextTag(): Step<Tag | 'end'> {
+    const source = this.#source
+    for (;;) {
+      const found = source.window.indexOf('<', source.index)
+      source.index = found < 0 ? source.window.length : found
+      if (found >= 0) {
+        const tag = readTag(this.#dialect.grammar, source.window, found, source.isEnded)
+        if (tag !== null && tag !== needMore && tag.isComplete) return tag
+        if (tag !== needMore) {
+          source.index += 1
+          continue
+        }
+      } else if (source.isEnded) return 'end'
+      yield
+    }
+  }
+
+  /** Reads a value up to the tag that closes it, and goes behind that; or to the tag that closes its call. */
+  *#readValue(call: Tag): Step<Value | Failure> {
+    const source = this.#source
+    const start = source.position
+    let hasLooseClose = false
+    for (;;) {
+      const tag = yield* this.#nextTag()
+      if (tag === 'end') return fail('truncated')
+      const end = source.position
+      const isLineStart = source.codeBefore === 10 || end === start
+      source.index += tag.length
+      if (tag.kind === 'parameter-close') {
+        const next = yield* this.#look()
+        if (next === 'end') return fail('truncated')
+        if (isTag(next, 'parameter-open', 'call-close', 'wrapper-close')) {
+          if (!tag.isExact) this.#repairs.add('marker_variant')
+          return { start, end }
+        }
+        hasLooseClose = true
+      } else if (tag.kind === 'call-open' && tag.isExact) {
+        const next = yield* this.#look()
+        if (isTag(next, 'parameter-open', 'call-close'))
+          return { failure: 'ambiguous_nesting', resume: 'close', nestedFrom: start }
+      } else if (yield* this.#closesAll(call, tag, isLineStart)) {
+        source.rewindTo(end)
+        return hasLooseClose ? fail('unexpected_text') : this.#endUnclosed(start, end)
+      }
+    }
+  }
+
+  /** Whether a tag in a value ends the value though the value's own close tag is missing. */
+  *#closesAll(call: Tag, tag: Tag, isLineStart: boolean): Step<boolean> {
+    if (tag.kind === 'parameter-open') {
+      return tag.isExact && this.#isDeclared(call, tag) && (isLineStart || !this.#dialect.hasLayoutBreaks)
+    }
+    if (tag.kind !== 'call-close' && tag.kind !== 'wrapper-close') return false
+    return yield* this.#isBehindCall()
+  }
+
+  #endUnclosed(start: number, end: number): Value | Failure {
+    const captured = this.#source.captured()
+    const value = captured.slice(captured.length - (end - start))
+    if (/<\/[^<>]{1,100}>$/.test(value.slice(-104).trimEnd())) return fail('bad_close_tag')
+    if (!this.#dialect.hasLayoutBreaks && value.trimEnd() !== value) return fail('missing_value_close')
+    this.#repairs.add('missing_close_tag')
+    return { start, end }
+  }
+
+  /** Goes behind a call that can't be read. */
+  *#recover({ resume, nestedFrom }: Failure): Step<void> {
+    const source = this.#source
+    if (resume === 'here') return
+    if (nestedFrom !== null) source.rewindTo(nestedFrom)
+    const isWrapped = this.#dialect.hasWrapper && !this.#isBare
+    const opens: TagKind = isWrapped ? 'wrapper-open' : 'call-open'
+    const closes: TagKind = isWrapped ? 'wrapper-close' : 'call-close'
+    let depth = 1
+    for (;;) {
+      const tag = yield* this.#nextTag()
+      if (tag === 'end') return
+      if (tag.kind === opens && nestedFrom !== null) depth += 1
+      if (tag.kind === closes) depth -= 1
+      // What closes the wrapper is left for who looks behind the call.
+      if (depth === 0 && tag.kind === 'wrapper-close') return
+      source.index += tag.length
+      if (depth === 0) return
+      if (nestedFrom === null && tag.kind === 'call-close' && (yield* this.#isBehindCall())) return
+    }
+  }
+
+  /** Whether what follows can follow a call. Goes back to where it was. */
+  *#isBehindCall(): Step<boolean> {
+    const end = this.#source.position
+    const next = yield* this.#look()
+    const { callSuffix } = this.#dialect
+    const hasSuffix = next === 'text' && callSuffix !== null && (yield* this.#match(callSuffix)) > 0
+    this.#source.rewindTo(end)
+    return hasSuffix || next === 'end' || isTag(next, 'wrapper-close', 'wrapper-open', 'call-open')
+  }
+}
+
+function fail(failure: IllFormedCode, resume: Failure['resume'] = 'close'): Failure {
+  return { failure, resume, nestedFrom: null }
+}
+
+/** A value without the one line break on each side that is layout. */
+function withoutLayout(value: string): string {
+  const start = value.startsWith('\r\n') ? 2 : value.startsWith('\n') ? 1 : 0
+  const rest = value.slice(start)
+  const end = rest.endsWith('\r\n') ? 2 : rest.endsWith('\n') ? 1 : 0
+  return end === 0 ? rest : rest.slice(0, -end)
+}
