@@ -1,6 +1,7 @@
 import { isAgentRlError } from '@agentrl/spec'
 import { Command, CommanderError } from 'commander'
 import type { CommandContext, CommandOutput } from './command-context.ts'
+import { certifyCommand } from './commands/certify.ts'
 import { convertCommand } from './commands/convert.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { planCommand } from './commands/plan.ts'
@@ -41,6 +42,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 ran but nothing could be graded 
     )
     .addCommand(rolloutCommand(context))
     .addCommand(convertCommand(context))
+    .addCommand(certifyCommand(context))
     .addCommand(planCommand(context))
     .addCommand(doctorCommand(context))
   for (const command of [program, ...program.commands]) {

@@ -1,4 +1,5 @@
 import { isAgentRlError, type TokenIds } from '@agentrl/spec'
+import { commonPrefixLength } from '../alignment/classify-drift.ts'
 import { type CertifiedShape, certifiedShapes, replyReasoning } from './certify-shapes.ts'
 import { concatenateIds } from './concatenate-ids.ts'
 import { createRenderer, type RenderedSuffix, type Renderer, type RendererOptions } from './renderer.ts'
@@ -155,7 +156,7 @@ async function renderPlace(
       whole: whole.ids,
       wholeText,
       valueEnd: valueStart + lastValue.length,
-      isKept: wholeText.startsWith(promptText) && !isStripped,
+      isKept: commonPrefixLength(whole.ids, prompt.ids) === prompt.ids.length && !isStripped,
     }
   } catch (error) {
     if (isAgentRlError(error) && error.code === 'trajectory_template') return { reason: error.message }
@@ -185,7 +186,7 @@ interface ComparedPlace {
   readonly wholeText: string
   /** Where the reply's last value ends in the whole text. */
   readonly valueEnd: number
-  /** The whole rendering begins with the prompt, and has the reasoning of the reply. */
+  /** The whole rendering begins with the ids of the prompt, and has the reasoning of the reply. */
   readonly isKept: boolean
 }
 
