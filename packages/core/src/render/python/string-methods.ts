@@ -357,8 +357,7 @@ function caseFold(text: string): string {
   return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
 
-const isAlphanumeric = (character: string): boolean =>
-  isAlphabetic(character) || isNumeric(character)
+const isAlphanumeric = (character: string): boolean => isAlphabetic(character) || isNumeric(character)
 const unary =
   (change: (text: string) => string) =>
   (self: Str): Value =>
