@@ -9,6 +9,7 @@ import { invalidOption } from './invalid-option.ts'
 import { createOutputCollector } from './output-collector.ts'
 import { terminateProcessGroup } from './process-group.ts'
 import type { FileBackend, RunningCommand, SandboxBackend, StartCommand } from './sandbox-backend.ts'
+import { unpackTar } from './unpack-tar.ts'
 
 /**
  * File calls as commands of the sandbox (`cat`, `tar`): they see the sandbox's
@@ -71,10 +72,12 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start' | 'options'>)
     async download(path, hostPath, { user }) {
       const kind = await kindOf(path, user)
       if (kind === 'folder') {
-        await mkdir(hostPath, { recursive: true })
         const packing = await run('exec tar -C "$1" -cf - .', [path], asUser(user))
-        const unpacking = execa('tar', ['-C', hostPath, '-x', '--no-same-owner', '--no-same-permissions', '-f', '-'])
-        await Promise.all([pipeline(packing.stdout, unpacking.writable()), unpacking])
+        await unpackTar(packing.stdout, hostPath).catch(async (error: unknown) => {
+          await terminateProcessGroup(packing.group, { graceMs: 0 })
+          throw error
+        })
+        await readToEnd(packing.stdout)
         await succeed({ ...packing, stdout: empty() }, `pack ${path}`)
         return
       }
@@ -84,6 +87,13 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start' | 'options'>)
       await pipeline(reading.stdout, createWriteStream(hostPath))
       await succeed({ ...reading, stdout: empty() }, `read ${path}`)
     },
+  }
+}
+
+/** Reads what nobody needs, so that its writer can end: an archive is followed by blocks of zeros. */
+async function readToEnd(stream: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of stream) {
+    // Nothing in it is of use.
   }
 }
 
