@@ -71,6 +71,8 @@ export interface CallNotes {
 /** Where a dialect reports what it read. A call stands between the source's mark and its index. */
 export interface CallSink {
   readonly tools: ToolIndex
+  /** Whether no more is taken: what goes on may stop. */
+  readonly isFull: boolean
   report(reading: CallReading, notes?: CallNotes): void
   text(text: string): void
   reasoning(text: string): void

@@ -1,6 +1,6 @@
 import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
-import { type CallReading, illFormedCall } from './decode-call.ts'
+import type { CallReading } from './decode-call.ts'
 import type { CallNotes, CallSink, Dialect } from './dialect.ts'
 import { isOver } from './json-region.ts'
 import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
@@ -27,8 +27,10 @@ export interface ParseOptions {
   readonly repair?: 'conservative' | 'off'
 }
 
-/** Ill-formed regions that are read before the rest of an output is given up. */
-const maxIllFormed = 1024
+/** How many calls, ill-formed regions, or openers that are looked behind, an output may have. */
+const maxRegions = 2048
+/** How many of its regions may be ill-formed, or turn out to be prose. */
+const maxVainRegions = 512
 
 type Run = Generator<undefined, void, undefined>
 
@@ -64,12 +66,16 @@ export class OutputParser {
   readonly #part: PartOptions
   readonly #text: TextCollector
   readonly #reasoning: TextCollector
-  readonly #sink: CallSink
+  readonly #sink: CallSink & { isFull: boolean }
   readonly #run: Run
   readonly #calls: ParsedToolCall[] = []
   readonly #illFormed: IllFormedRegion[] = []
   readonly #warnings = new Set<WarningCode>()
   readonly #repairCounts: Partial<Record<RepairCode, number>> = {}
+  #reasoningScanner: TextScanner | null = null
+  /** How often a call was looked for at an opener, and how often in vain. */
+  #attempts = 0
+  #vainRegions = 0
   #reports: Report[] = []
   #charsReceived = 0
   /** Up to where all has been said. */
@@ -88,12 +94,14 @@ export class OutputParser {
     this.#part = part
     this.#text = new TextCollector((text) => this.#push({ kind: 'text', text }))
     this.#reasoning = new TextCollector((text) => this.#push({ kind: 'reasoning', text }))
-    this.#sink = {
+    const sink = {
       tools: new ToolIndex(options.tools),
-      report: (reading, notes) => this.#report(reading, notes),
-      text: (text) => this.#say(this.#text, text),
-      reasoning: (text) => this.#say(reasoning.name === 'none' ? this.#text : this.#reasoning, text),
+      isFull: false,
+      report: (reading: CallReading, notes?: CallNotes) => this.#report(reading, notes),
+      text: (text: string) => this.#say(this.#text, text),
+      reasoning: (text: string) => this.#say(reasoning.name === 'none' ? this.#text : this.#reasoning, text),
     }
+    this.#sink = sink
     this.#run = this.#read()
   }
 
@@ -108,6 +116,15 @@ export class OutputParser {
     this.#source.push(chunk)
     this.#run.next()
     return this.#takeEvents()
+  }
+
+  /** Reads a whole output. */
+  readWhole(text: string): void {
+    this.#charsReceived = text.length
+    this.#source.push(text)
+    this.#source.isEnded = true
+    this.#run.next()
+    this.#decidedUntil = text.length
   }
 
   /** Says that no more will come, and gives what became certain by that. */
@@ -158,7 +175,10 @@ export class OutputParser {
   #scannerFor(tags: readonly string[]): TextScanner {
     const { openers, endTokens } = this.#dialect
     return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
-      return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
+      if (openers.includes(marker)) {
+        return this.#sink.isFull ? 'prose' : this.#dialect.judgeOpener(marker, window, behind)
+      }
+      return marker === this.#tags?.close && tags.length > 1 && !this.#isSecondClose ? 'prose' : 'open'
     })
   }
 
@@ -190,7 +210,9 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    const scanner = this.#scannerFor([tags.close])
+    this.#reasoningScanner ??= this.#scannerFor([tags.close])
+    const scanner = this.#reasoningScanner
+    scanner.restart()
     for (;;) {
       if (!this.#findMarker(scanner, this.#reasoning)) {
         if (source.isEnded) return
@@ -201,8 +223,7 @@ export class OutputParser {
       } else if (this.#dialect.openers.includes(scanner.marker)) {
         yield* this.#readCallInReasoning(tags)
         break
-      } else if (scanner.marker === '```') this.#consume(scanner, this.#reasoning, scanner.fence)
-      else this.#holdEndToken(scanner, this.#reasoning)
+      } else this.#holdEndToken(scanner, this.#reasoning)
     }
     this.#piecesBefore = this.#text.pieceCount
   }
@@ -242,9 +263,7 @@ export class OutputParser {
   #readPart(text: string, charStart: number): readonly Report[] {
     const whole = this.#part.charStart + charStart
     const parser = new OutputParser({ ...this.#options, reasoning: 'none' }, { charStart: whole, readsFences: false })
-    parser.#source.push(text)
-    parser.#source.isEnded = true
-    parser.#run.next()
+    parser.readWhole(text)
     return parser.#reports
   }
 
@@ -257,6 +276,7 @@ export class OutputParser {
     const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
+      scanner.findsFences = this.#isBlank && this.#part.readsFences
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return
         yield
@@ -264,13 +284,12 @@ export class OutputParser {
       }
       const { marker } = scanner
       if (marker === '```') {
-        if (this.#isBlank && this.#part.readsFences && (yield* this.#readFencedReply(scanner.fence))) return
+        if (this.#isBlank && (yield* this.#readFencedReply(scanner.fence))) return
         this.#consume(scanner, this.#text, scanner.fence)
       } else if (this.#dialect.openers.includes(marker)) {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
         else if (yield* this.#readCall()) scanner.breakLine()
         else this.#consume(scanner, this.#text, marker.length)
-        if (this.#illFormed.length >= maxIllFormed) return yield* this.#giveUp()
       } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
         source.index += marker.length
         yield* this.#readReasoning(tags)
@@ -307,8 +326,13 @@ export class OutputParser {
     source.mark()
     const start = source.position
     this.#regionStart = start
+    this.#attempts += 1
     const isCall = yield* this.#dialect.read(source, this.#sink)
-    if (!isCall) source.rewindTo(start)
+    if (!isCall) {
+      this.#vainRegions += 1
+      source.rewindTo(start)
+    }
+    this.#checkLimits()
     this.#piecesBefore = isCall ? this.#text.pieceCount : this.#piecesBefore
     return isCall
   }
@@ -396,18 +420,20 @@ export class OutputParser {
     scanner.breakLine()
   }
 
-  *#giveUp(): Run {
-    const source = this.#source
-    source.mark()
-    for (;;) {
-      source.index = source.window.length
-      if (source.isEnded) break
-      yield
-    }
-    if (source.captured().trim() !== '') this.#report(illFormedCall('too_many_regions', ''))
+  /** Reads no more calls where there are too many: the rest is prose, and that is said. */
+  #checkLimits(): void {
+    const regions = this.#calls.length + this.#illFormed.length
+    const vain = this.#vainRegions + this.#illFormed.length
+    const isFull = Math.max(regions, this.#attempts) >= maxRegions || vain >= maxVainRegions || this.#source.isExhausted
+    if (!isFull || this.#sink.isFull) return
+    this.#sink.isFull = true
+    const { position } = this.#source
+    const place = this.#part.charStart + position
+    this.#addIllFormed('too_many_regions', { charStart: place, charEnd: place }, `${regions} regions`)
   }
 
   #report(reading: CallReading, notes: CallNotes = {}): void {
+    if (this.#sink.isFull) return
     const sampledText = this.#source.captured()
     const charEnd = this.#part.charStart + this.#source.position
     const span = { charStart: charEnd - sampledText.length, charEnd }
@@ -419,13 +445,14 @@ export class OutputParser {
         id: notes.id ?? null,
         arguments: reading.arguments,
         argumentsText: reading.argumentsText,
-        repairs: [...new Set([...reading.repairs, ...(notes.repairs ?? [])])],
+        repairs: joinRepairs(reading.repairs, notes.repairs ?? []),
         schemaErrors: reading.schemaErrors,
         span,
         sampledText,
       })
     }
     this.#regionStart = this.#source.position
+    this.#checkLimits()
   }
 
   #addCall(call: ParsedToolCall): void {
@@ -448,6 +475,10 @@ export class OutputParser {
   #countRepair(repair: RepairCode): void {
     this.#repairCounts[repair] = (this.#repairCounts[repair] ?? 0) + 1
   }
+}
+
+function joinRepairs(first: readonly RepairCode[], second: readonly RepairCode[]): readonly RepairCode[] {
+  return first.length + second.length < 2 ? [...first, ...second] : [...new Set([...first, ...second])]
 }
 
 /** In gpt-oss calls and reasoning are one format: neither goes with another. */

@@ -3,7 +3,7 @@ import { needMore } from '../source.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { hermes } from './hermes.ts'
 import { readJsonInstead } from './json-instead.ts'
-import type { NameReader } from './tag-grammar.ts'
+import { type NameReader, tagGrammar } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 
 /**
@@ -60,16 +60,16 @@ const readKey: NameReader = (text, from, isEnded) => {
 }
 
 const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
+  grammar: tagGrammar(
+    [
       { kind: 'call-close', text: '</tool_call>' },
       { kind: 'parameter-close', text: '</arg_value>' },
     ],
-    named: [
+    [
       { kind: 'call-open', prefix: opener, read: readToolName },
       { kind: 'parameter-open', prefix: '<arg_key>', read: readKey },
     ],
-  },
+  ),
   hasLayoutBreaks: false,
   hasWrapper: false,
   callPrefix: null,

@@ -7,7 +7,7 @@ import {
   encodeBehindText,
   type Reading,
 } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { endMarkersOf, goToFirst, isText, type RegionMarkers, recover } from '../json-region.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 
@@ -56,7 +56,12 @@ function* read(source: Source, sink: CallSink): Reading {
   const head = code === 123 || code === 91 ? yield* readListHead(source) : yield* readHead(source)
   if (head === 'truncated') sink.report(illFormedCall('truncated', source.captured()))
   if (head === 'prose' || head === 'truncated') return head === 'truncated'
-  const body = yield* readJsonBody(source, { endMarkers })
+  const body = yield* readJsonBody<readonly CallReading[] | CallReading>(source, {
+    endMarkers,
+    closers: source.find(opener) < 0 ? [] : [opener],
+    decode: (json) =>
+      head === null ? decodeEnvelopes(sink.tools, rules, json) : decodeNamedCall(sink.tools, head.name, json),
+  })
   if (body.kind === 'failure') {
     yield* recover(source, body.recoverFrom, markers)
     sink.report(body.reading)
@@ -66,11 +71,7 @@ function* read(source: Source, sink: CallSink): Reading {
   const repairs = [...body.repairs]
   if (yield* isText(source, endMarkers)) repairs.push('trailing_text')
   source.rewindTo(end)
-  const decoded =
-    head === null
-      ? decodeBody(body, (json) => decodeEnvelopes(sink.tools, rules, json))
-      : decodeBody(body, (json) => decodeNamedCall(sink.tools, head.name, json))
-  const readings: readonly CallReading[] = Array.isArray(decoded) ? decoded : [decoded]
+  const readings = 'kind' in body.decoded ? [body.decoded] : body.decoded
   const notes: CallNotes = head?.id == null ? { repairs } : { repairs, id: head.id }
   for (const reading of readings) sink.report(reading, notes)
   return true

@@ -2,7 +2,7 @@ import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.t
 import { writeParameters } from '../write-parameters.ts'
 import { hermes } from './hermes.ts'
 import { readJsonInstead } from './json-instead.ts'
-import { equalsName } from './tag-grammar.ts'
+import { equalsName, tagGrammar } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 
 /**
@@ -23,18 +23,18 @@ import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 const opener = '<tool_call>'
 
 const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
+  grammar: tagGrammar(
+    [
       { kind: 'wrapper-open', text: opener },
       { kind: 'wrapper-close', text: '</tool_call>' },
       { kind: 'call-close', text: '</function>' },
       { kind: 'parameter-close', text: '</parameter>' },
     ],
-    named: [
+    [
       { kind: 'call-open', prefix: '<function', read: equalsName('function') },
       { kind: 'parameter-open', prefix: '<parameter', read: equalsName('parameter') },
     ],
-  },
+  ),
   hasLayoutBreaks: true,
   hasWrapper: true,
   callPrefix: null,

@@ -2,7 +2,7 @@ import type { IllFormedCode, RepairCode } from '../codes.ts'
 import { type CallReading, decodeNamedCall, illFormedCall, nameCall } from '../decode-call.ts'
 import { decodeParameters, type WrittenParameter } from '../decode-parameters.ts'
 import type { CallSink, Reading } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 import { hasParameter } from '../tool-index.ts'
 import { readTag, type Tag, type TagGrammar, type TagKind } from './tag-grammar.ts'
@@ -40,6 +40,8 @@ export function readTaggedCalls(dialect: TaggedDialect, source: Source, sink: Ca
   return new TaggedReader(dialect, source, sink).read()
 }
 
+const maxParameters = 1024
+
 /** Why a call can't be read on, and how to go on behind it. */
 interface Failure {
   readonly failure: IllFormedCode
@@ -64,7 +66,7 @@ type Step<Result> = Generator<undefined, Result, undefined>
 /** What stands at a place, white space aside. */
 type Place = Tag | 'text' | 'end'
 
-function isTag(place: Place, ...kinds: readonly TagKind[]): place is Tag {
+function isTag(place: Place | typeof needMore, ...kinds: readonly TagKind[]): place is Tag {
   return typeof place === 'object' && (kinds.length === 0 || kinds.includes(place.kind))
 }
 
@@ -98,7 +100,7 @@ class TaggedReader {
       const reading = yield* this.#readCall(tag)
       const next = yield* this.#lookBehindCall()
       this.#sink.report(reading, { repairs: [...this.#repairs] })
-      if (next !== 'call') return true
+      if (next !== 'call' || this.#sink.isFull) return true
       this.#repairs = new Set()
       source.mark()
       yield* this.#look()
@@ -140,23 +142,23 @@ class TaggedReader {
 
   /** What comes next, layout skipped. */
   *#look(): Step<Place> {
+    let place = this.#lookNow()
+    for (; place === needMore; place = this.#lookNow()) yield
+    return place
+  }
+
+  #lookNow(): Place | typeof needMore {
     const source = this.#source
     for (;;) {
       const code = source.skipSpace()
       if (code === atEnd) return 'end'
-      if (code === 60) {
-        const tag = readTag(this.#dialect.grammar, source.window, source.index, source.isEnded)
-        if (tag !== needMore) return tag ?? 'text'
-      } else if (code === 92) {
-        const length = source.match('\\n')
-        if (length === 0) return 'text'
-        if (length > 0) {
-          source.index += length
-          this.#repairs.add('literal_newline')
-          continue
-        }
-      } else if (code !== needMore) return 'text'
-      yield
+      if (code === needMore) return needMore
+      if (code === 60) return readTag(this.#dialect.grammar, source.window, source.index, source.isEnded) ?? 'text'
+      const length = code === 92 ? source.match('\\n') : 0
+      if (length === needMore) return needMore
+      if (length === 0) return 'text'
+      source.index += length
+      this.#repairs.add('literal_newline')
     }
   }
 
@@ -235,6 +237,7 @@ class TaggedReader {
         const parameter = yield* this.#readParameter(tag, next)
         if (isFailure(parameter)) return parameter
         parameters.push(parameter)
+        if (parameters.length > maxParameters) return fail('too_many_parameters')
       } else if (next.kind === 'call-close' || next.kind === 'wrapper-close') {
         if (next.kind === 'call-close') source.index += next.length
         else this.#repairs.add('missing_close_tag')
@@ -260,12 +263,17 @@ class TaggedReader {
 
   *#readJson(name: string): Step<CallReading | Failure> {
     const endMarkers = this.#dialect.grammar.plain.filter(({ kind }) => kind === 'call-close').map(({ text }) => text)
-    const body = yield* readJsonBody(this.#source, { endMarkers })
+    const body = yield* readJsonBody(this.#source, {
+      endMarkers,
+      closers: endMarkers,
+      decode: (json) => decodeNamedCall(this.#sink.tools, name, json),
+    })
     if (body.kind === 'failure') {
       this.#source.rewindTo(body.recoverFrom)
       return fail(body.reading.kind === 'ill-formed' ? body.reading.code : 'invalid_json')
     }
-    return decodeBody(body, (json) => decodeNamedCall(this.#sink.tools, name, json, body.repairs))
+    for (const repair of body.repairs) this.#repairs.add(repair)
+    return body.decoded
   }
 
   *#readParameter(call: Tag, tag: Tag): Step<Parameter | Failure> {
@@ -285,19 +293,20 @@ class TaggedReader {
 
   /** Goes to the next tag that is spelt out, and gives it. */
   *#nextTag(): Step<Tag | 'end'> {
+    let tag = this.#nextTagNow()
+    for (; tag === needMore; tag = this.#nextTagNow()) yield
+    return tag
+  }
+
+  #nextTagNow(): Tag | 'end' | typeof needMore {
     const source = this.#source
+    const { grammar } = this.#dialect
     for (;;) {
-      const found = source.window.indexOf('<', source.index)
-      source.index = found < 0 ? source.window.length : found
-      if (found >= 0) {
-        const tag = readTag(this.#dialect.grammar, source.window, found, source.isEnded)
-        if (tag !== null && tag !== needMore && tag.isComplete) return tag
-        if (tag !== needMore) {
-          source.index += 1
-          continue
-        }
-      } else if (source.isEnded) return 'end'
-      yield
+      source.index = grammar.filter.next(source.window, source.index)
+      if (source.index === source.window.length) return source.isEnded ? 'end' : needMore
+      const tag = readTag(grammar, source.window, source.index, source.isEnded)
+      if (tag === needMore || tag?.isComplete) return tag
+      source.index += 1
     }
   }
 
@@ -307,13 +316,15 @@ class TaggedReader {
     const start = source.position
     let hasLooseClose = false
     for (;;) {
-      const tag = yield* this.#nextTag()
+      let tag = this.#nextTagNow()
+      for (; tag === needMore; tag = this.#nextTagNow()) yield
       if (tag === 'end') return fail('truncated')
       const end = source.position
       const isLineStart = source.codeBefore === 10 || end === start
       source.index += tag.length
       if (tag.kind === 'parameter-close') {
-        const next = yield* this.#look()
+        let next = this.#lookNow()
+        for (; next === needMore; next = this.#lookNow()) yield
         if (next === 'end') return fail('truncated')
         if (isTag(next, 'parameter-open', 'call-close', 'wrapper-close')) {
           if (!tag.isExact) this.#repairs.add('marker_variant')
@@ -321,7 +332,8 @@ class TaggedReader {
         }
         hasLooseClose = true
       } else if (tag.kind === 'call-open' && tag.isExact) {
-        const next = yield* this.#look()
+        let next = this.#lookNow()
+        for (; next === needMore; next = this.#lookNow()) yield
         if (isTag(next, 'parameter-open', 'call-close'))
           return { failure: 'ambiguous_nesting', resume: 'close', nestedFrom: start }
       } else if (yield* this.#closesAll(call, tag, isLineStart)) {
