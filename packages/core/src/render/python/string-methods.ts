@@ -19,6 +19,7 @@ import {
 } from './text.ts'
 import {
   capitalize,
+  caseFold,
   isAlphabetic,
   isCased,
   isDecimal,
@@ -351,10 +352,6 @@ function isTitle(text: string): boolean {
     found ||= previousIsCased
   }
   return found
-}
-
-function caseFold(text: string): string {
-  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
 
 const isAlphanumeric = (character: string): boolean => isAlphabetic(character) || isNumeric(character)
