@@ -96,6 +96,14 @@ describe('Trajectory, inherit', () => {
     expect(ledger.buckets).toMatchObject({ trained: 1, ill_formed_policy: 2 })
   })
 
+  test('what was looked up before a turn was recorded is looked up anew', () => {
+    const trajectory = new Trajectory()
+    const messages = [user('a'), assistant('b'), user('c')]
+    expect(trajectory.findInheritance(messages).messageCount).toBe(0)
+    trajectory.recordTurn({ turn: turn([1], [2]), promptMessages: [user('a')], responseMessage: assistant('b') })
+    expect(trajectory.findInheritance(messages).messageCount).toBe(2)
+  })
+
   test('a request without messages is refused', () => {
     expect(() =>
       new Trajectory().recordTurn({ turn: turn([1], [2]), promptMessages: [], responseMessage: null }),
