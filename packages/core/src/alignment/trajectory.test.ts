@@ -98,10 +98,10 @@ describe('Trajectory, inherit', () => {
 
   test('what was looked up before a turn was recorded is looked up anew', () => {
     const trajectory = new Trajectory()
-    const messages = [user('a'), assistant('b'), user('c')]
-    expect(trajectory.findInheritance(messages).messageCount).toBe(0)
-    trajectory.recordTurn({ turn: turn([1], [2]), promptMessages: [user('a')], responseMessage: assistant('b') })
-    expect(trajectory.findInheritance(messages).messageCount).toBe(2)
+    const promptMessages = [user('a'), user('b')]
+    expect(trajectory.findReplies(promptMessages)).toEqual([])
+    const handle = trajectory.recordTurn({ turn: turn([1], [2]), promptMessages, responseMessage: assistant('c') })
+    expect(trajectory.findReplies(promptMessages)).toEqual([handle])
   })
 
   test('a request without messages is refused', () => {
