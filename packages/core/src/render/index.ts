@@ -22,5 +22,5 @@ export {
   type SuffixRequest,
 } from './renderer.ts'
 export type { ConversionOptions, TemplateMessages, TemplateValue } from './template-values.ts'
-export { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
+export { templateMember, templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 export type { AddedToken, DecodeOptions, Tokenizer } from './tokenizer.ts'
