@@ -16,6 +16,24 @@ const kimiTokens = [
   ...['<|im_user|>', '<|im_assistant|>', '<|im_system|>', '<|im_middle|>', '<|tool_calls_section_begin|>'],
   ...['<|tool_calls_section_end|>', '<|tool_call_begin|>', '<|tool_call_argument_begin|>', '<|tool_call_end|>'],
 ]
+/** The package has the tokenizer of V3, which has no tokens for reasoning. */
+const deepSeek = {
+  tokens: [
+    ...[
+      '<｜begin▁of▁sentence｜>',
+      '<｜User｜>',
+      '<｜Assistant｜>',
+      '<think>',
+      '</think>',
+      '｜DSML｜',
+      '<｜tool▁sep｜>',
+    ],
+    ...['<｜tool▁calls▁begin｜>', '<｜tool▁calls▁end｜>', '<｜tool▁call▁begin｜>', '<｜tool▁call▁end｜>'],
+    ...['<｜tool▁output▁begin｜>', '<｜tool▁output▁end｜>'],
+  ],
+  stops: ['<｜end▁of▁sentence｜>'],
+  specialTokens: { bos_token: '<｜begin▁of▁sentence｜>', eos_token: '<｜end▁of▁sentence｜>' },
+}
 
 export const models = [
   {
@@ -47,25 +65,14 @@ export const models = [
     tokens: glmTokens,
     stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
   },
-  {
-    name: 'DeepSeek-V3.1',
-    template: 'deepseek-ai-DeepSeek-V3.1',
-    package: 'deepseek_v3',
-    stops: ['<｜end▁of▁sentence｜>'],
-  },
+  { name: 'DeepSeek-V3.1', template: 'deepseek-ai-DeepSeek-V3.1', ...deepSeek },
   {
     name: 'DeepSeek-V3.1, thinking',
     template: 'deepseek-ai-DeepSeek-V3.1',
-    package: 'deepseek_v3',
-    stops: ['<｜end▁of▁sentence｜>'],
     templateArguments: { thinking: true },
+    ...deepSeek,
   },
-  {
-    name: 'DeepSeek-V3.2',
-    template: 'deepseek-ai-DeepSeek-V3.2',
-    package: 'deepseek_v3',
-    stops: ['<｜end▁of▁sentence｜>'],
-  },
+  { name: 'DeepSeek-V3.2', template: 'deepseek-ai-DeepSeek-V3.2', ...deepSeek },
   {
     name: 'Llama-3.1',
     template: 'meta-llama-Llama-3.1-8B-Instruct',

@@ -53,7 +53,7 @@ export interface CertifiedCase {
 }
 
 export interface TemplateCertificate {
-  /** No case is `different` or `not_inherited`, and at least one is inherited. */
+  /** No case is `different` or `not_inherited`, and the template takes at least one. */
   readonly isExact: boolean
   readonly cases: readonly CertifiedCase[]
 }
@@ -75,8 +75,8 @@ export async function certifyTemplate(options: CertifyOptions): Promise<Template
     cases.push({ shape: shape.name, reason: null, difference: null, ...outcome })
   }
   const isWrong = ({ verdict }: CertifiedCase): boolean => verdict === 'different' || verdict === 'not_inherited'
-  const isInherited = ({ verdict }: CertifiedCase): boolean => verdict === 'exact' || verdict === 'kept'
-  return { isExact: !cases.some(isWrong) && cases.some(isInherited), cases }
+  const isTried = ({ verdict }: CertifiedCase): boolean => verdict !== 'not_applicable'
+  return { isExact: !cases.some(isWrong) && cases.some(isTried), cases }
 }
 
 type Outcome = Pick<CertifiedCase, 'verdict'> & Partial<CertifiedCase>
@@ -148,7 +148,9 @@ async function renderPlace(
     const valueStart = wholeText.lastIndexOf(lastValue)
     if (valueStart < 0) return { reason: 'the template does not show the end of the reply' }
     const reasoning = reply.reasoning_content ?? ''
-    const isStripped = aloneText.includes(reasoning) && !wholeText.includes(reasoning)
+    // A template that never writes reasoning is no different for a model without; to follow it is to drop any.
+    const isWritten = renderer.historyReasoning === 'template' || aloneText.includes(reasoning)
+    const isStripped = isWritten && !wholeText.includes(reasoning)
     return {
       shape,
       prompt: prompt.ids,
