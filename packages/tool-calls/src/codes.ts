@@ -25,6 +25,7 @@ export const repairMeanings = {
   unclosed_fence: 'a call that ends the output stands in a code fence that never closes',
   missing_start_tag: 'the marker that starts a call or a section is missing',
   missing_end_tag: 'the marker that ends a call or a section is missing, the call itself is complete',
+  extra_end_tag: 'the marker that ends a call or a section was written again',
   missing_close_tag: 'a parameter ends at the next structural tag instead of at its own',
   bad_tag: 'a tag is misspelt, and names a declared tool or parameter',
   marker_variant: 'a marker is spelt as another version of the format spells it',

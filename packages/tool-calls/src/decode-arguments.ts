@@ -62,10 +62,14 @@ export interface ArgumentsDraft {
   readonly repairs: readonly RepairCode[]
 }
 
-/** Takes off a sole wrapper key that the tool does not declare, around arguments that it does. */
+/**
+ * Takes off a wrapper that the tool does not declare, around arguments that it
+ * does: a sole key, or one beside the name of the tool.
+ */
 export function unwrapArguments(draft: ArgumentsDraft, tool: DeclaredTool): ArgumentsDraft {
   const { value, text, repairs } = draft
-  const [name, ...others] = Object.keys(value)
+  const names = Object.keys(value).filter((key) => key !== 'name' || value.name !== tool.name)
+  const [name, ...others] = names
   if (name === undefined || others.length > 0 || !argumentKeys.includes(name)) return draft
   const inner = value[name]
   const isWrapper =
@@ -73,8 +77,9 @@ export function unwrapArguments(draft: ArgumentsDraft, tool: DeclaredTool): Argu
     !hasParameter(tool, name) &&
     isJsonObject(inner) &&
     Object.keys(inner).every((key) => hasParameter(tool, key))
-  const [entry] = entriesOf(text)
-  return isWrapper && entry ? { value: inner, text: valueText(text, entry), repairs: [...repairs, 'wrapper'] } : draft
+  if (!isWrapper || hasParameter(tool, 'name')) return draft
+  const entry = entriesOf(text).find((candidate) => keyOf(text, candidate) === name)
+  return entry ? { value: inner, text: valueText(text, entry), repairs: [...repairs, 'wrapper'] } : draft
 }
 
 /** Turns strings into the type that their schema asks for, where they spell one value of it. */

@@ -2,7 +2,7 @@ import { excerpt, type JsonObject } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { type ArgumentsReading, argumentKeys, decodeArguments, withoutArguments } from './decode-arguments.ts'
 import type { JsonEntry } from './json-scanner.ts'
-import { entriesOf, type JsonReading, keyOf, parseJson, valueText, withoutFinalSpace } from './read-json.ts'
+import { entriesOf, type JsonReading, keyOf, parseJson, readJson, valueText, withoutFinalSpace } from './read-json.ts'
 import { isEqual } from './schema.ts'
 import { type DeclaredTool, hasParameter, type ToolIndex } from './tool-index.ts'
 
@@ -76,7 +76,11 @@ export function decodeEnvelopes(
   if (entries === null) return decodeUnread(context, text)
   if (text.startsWith('[')) return decodeList(context, text, entries, repairs)
   if (text.startsWith('{')) return decodeObject(context, { text, entries }, repairs, maxWrappers)
-  return [illFormedCall('invalid_json', text)]
+  const encoded = text.startsWith('"') ? parseJson(text) : undefined
+  const inner = typeof encoded === 'string' && encoded.trimStart().startsWith('{') ? readJson(encoded.trim()) : null
+  if (inner?.kind !== 'json') return [illFormedCall(inner?.code ?? 'invalid_json', text)]
+  const allRepairs: readonly RepairCode[] = [...repairs, 'double_encoded', ...inner.repairs]
+  return decodeObject(context, { text: inner.text, entries: inner.entries }, allRepairs, maxWrappers)
 }
 
 /** How a call starts that is written as the format's template writes it. */

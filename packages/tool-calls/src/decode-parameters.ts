@@ -71,11 +71,17 @@ function readDeclaredText(value: string, schema: Schema | undefined, root: Schem
   return typed === null ? asString(value) : { ...typed, repairs: ['coerced_type', ...typed.repairs] }
 }
 
+/** A JSON string that spells what the schema asks for in another type. */
+function coerceString(reading: TextReading, schema: Schema | undefined, root: Schema): TextReading {
+  const { value } = reading
+  return typeof value === 'string' ? readDeclaredText(value, schema, root) : reading
+}
+
 /** The tag says JSON. Where it is none, the tag is wrong. */
 function readDeclaredJson(value: string, schema: Schema | undefined, root: Schema): TextReading {
   const trimmed = value.trim()
   const json = readJson(trimmed)
-  if (json.kind === 'json') return ofJson(json)
+  if (json.kind === 'json') return coerceString(ofJson(json), schema, root)
   if (json.code === 'too_deep') return { ...asString(value), failure: json.code }
   const reading = schema === undefined ? asString(value) : decodeText(value, schema, root)
   return { ...reading, repairs: ['coerced_type', ...reading.repairs] }

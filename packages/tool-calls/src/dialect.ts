@@ -19,6 +19,8 @@ export interface Dialect {
    * certain costs nothing more. `more`: the window ends before that can be told.
    */
   judgeOpener(opener: string, window: string, index: number): OpenerVerdict
+  /** Texts that end a call, a section, or a part of one. One more right behind a call says nothing. */
+  readonly closers: readonly string[]
   /** End-of-turn tokens that an engine may leave in the text. Dropped where the output ends with them. */
   readonly endTokens: readonly string[]
   /**

@@ -1,6 +1,6 @@
 import type { RepairCode } from './codes.ts'
 import { type CallReading, illFormedCall } from './decode-call.ts'
-import { JsonScanner } from './json-scanner.ts'
+import { isForeignSpace, JsonScanner } from './json-scanner.ts'
 import { type JsonReading, readJson, withoutFinalSpace } from './read-json.ts'
 import { needMore, type Source } from './source.ts'
 
@@ -50,9 +50,9 @@ export function* readJsonBody<Decoded extends CallReading | readonly CallReading
   source: Source,
   rules: BodyRules<Decoded>,
 ): Step<JsonBody<Decoded>> {
+  const repairs: RepairCode[] = hasForeignSpace(spaceBefore(source.captured())) ? ['unicode_space'] : []
   const unread = decodeUnread(source, rules)
-  if (unread !== null) return unread
-  const repairs: RepairCode[] = []
+  if (unread !== null) return { kind: 'decoded', ...unread, repairs }
   const hasFence = yield* skipOpeningFence(source)
   if (hasFence) repairs.push('fence')
   const start = source.position
@@ -71,20 +71,62 @@ export function* readJsonBody<Decoded extends CallReading | readonly CallReading
     const code = scanner.failure ?? 'truncated'
     return { kind: 'failure', reading: illFormedCall(code, source.captured().slice(before)), recoverFrom }
   }
-  const raw = source.captured().slice(before)
+  const captured = source.captured()
+  const raw = captured.slice(before)
   const decoded = decodeScanned(raw, scanner, lacksBrackets, rules)
-  let code = source.skipSpace()
-  for (; code === needMore; code = source.skipSpace()) yield
-  if ((code === 125 || code === 93) && (yield* skipExtraBrackets(source))) repairs.push('extra_bracket')
-  if (hasFence || (code === 96 && (yield* matches(source, '```')))) yield* skipClosingFence(source)
+  yield* skipLeftovers(source, hasFence, repairs)
+  if (hasForeignSpace(source.captured().slice(captured.length))) repairs.push('unicode_space')
   return { kind: 'decoded', decoded, raw, repairs }
+}
+
+/** The white space that ends a text. */
+function spaceBefore(text: string): string {
+  const before = text.slice(-64)
+  return before.slice(before.trimEnd().length)
+}
+
+function hasForeignSpace(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) if (isForeignSpace(text.charCodeAt(index))) return true
+  return false
+}
+
+/** Goes behind what may follow a value and says nothing: left-over brackets, a comment, the end of a fence. */
+function* skipLeftovers(source: Source, hasFence: boolean, repairs: RepairCode[]): Step<void> {
+  for (;;) {
+    const code = source.skipSpace()
+    if (code === needMore) yield
+    else if (code === 125 || code === 93) {
+      source.index += 1
+      if (!repairs.includes('extra_bracket')) repairs.push('extra_bracket')
+    } else if (code === 47 && (yield* skipComment(source))) repairs.push('comment')
+    else if (code === 96 && (yield* matches(source, '```'))) {
+      source.index += 3
+      if (!hasFence) repairs.push('fence')
+    } else return
+  }
+}
+
+/** Goes behind a line comment, if there is one, and if it can't hold a marker. */
+function* skipComment(source: Source): Step<boolean> {
+  const start = source.position
+  if (!(yield* matches(source, '//'))) return false
+  for (;;) {
+    while (source.index >= source.window.length && !source.isEnded) yield
+    const code = source.window.charCodeAt(source.index)
+    if (code === 10) return true
+    if (code === 60 || code === 91 || Number.isNaN(code)) {
+      source.rewindTo(start)
+      return false
+    }
+    source.index += 1
+  }
 }
 
 /** Tries what stands in front of the first end marker, without looking at it. */
 function decodeUnread<Decoded extends CallReading | readonly CallReading[]>(
   source: Source,
   { closers, decode }: BodyRules<Decoded>,
-): JsonBody<Decoded> | null {
+): { decoded: Decoded; raw: string } | null {
   if (source.window.charCodeAt(source.index) !== 123) return null
   let end = closers.length === 0 && source.isEnded ? source.window.length : -1
   for (const closer of closers) {
@@ -101,7 +143,7 @@ function decodeUnread<Decoded extends CallReading | readonly CallReading[]>(
     return null
   }
   source.index = end
-  return { kind: 'decoded', decoded, raw: text, repairs: [] }
+  return { decoded, raw: text }
 }
 
 /** What is no call may have been refused before anybody looked at its arguments. */
@@ -155,21 +197,4 @@ function* skipOpeningFence(source: Source): Step<boolean> {
   }
   while (source.skipSpace() === needMore) yield
   return true
-}
-
-function* skipClosingFence(source: Source): Step<void> {
-  while (source.skipSpace() === needMore) yield
-  if (yield* matches(source, '```')) source.index += 3
-}
-
-function* skipExtraBrackets(source: Source): Step<boolean> {
-  let hasExtra = false
-  for (;;) {
-    const code = source.skipSpace()
-    if (code === needMore) yield
-    else if (code === 125 || code === 93) {
-      source.index += 1
-      hasExtra = true
-    } else return hasExtra
-  }
 }

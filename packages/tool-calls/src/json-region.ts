@@ -63,7 +63,8 @@ export function* readEnd(source: Source, markers: RegionMarkers): Step<'closed' 
     if (isCloser) source.index += length
     return isCloser ? 'closed' : 'unclosed'
   }
-  if (markers.closers.length === 0) return 'unclosed'
+  if (source.endsWithin(endMarkers)) source.index = source.window.length
+  if (markers.closers.length === 0 || source.index === source.window.length) return 'unclosed'
   const textStart = source.position
   const found = yield* goToFirst(source, endMarkers)
   if (markers.closers.includes(found)) {

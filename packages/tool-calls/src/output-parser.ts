@@ -1,6 +1,6 @@
 import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
-import type { CallReading } from './decode-call.ts'
+import { type CallReading, illFormedCall } from './decode-call.ts'
 import type { CallNotes, CallSink, Dialect } from './dialect.ts'
 import { isOver } from './json-region.ts'
 import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
@@ -21,7 +21,7 @@ export interface ParseOptions {
   readonly reasoning?: ReasoningFormatName
   /** Whether the prompt ended with reasoning open, so that the output starts inside it. Default false. */
   readonly thinking?: boolean
-  /** Why the engine stopped. It is not relied on: a cut is seen in the text. */
+  /** Why the engine stopped, where that is known. A cut is seen in the text; this tells of an opener that ends it. */
   readonly finishReason?: FinishReason
   /** `off`: what would be repaired is ill-formed under the code of the repair. Default `conservative`. */
   readonly repair?: 'conservative' | 'off'
@@ -56,7 +56,7 @@ interface PartOptions {
  * Held back until decided: a possible marker (at most its length), white space
  * and end-of-turn tokens until more text follows, a call until its end, what
  * follows an opener inside open reasoning or an open code fence until that
- * closes, and a reply that starts as a bare call or as a fenced one.
+ * closes, a code fence that starts like a call, and a reply that does.
  */
 export class OutputParser {
   readonly #source = new Source()
@@ -64,6 +64,7 @@ export class OutputParser {
   readonly #tags: ReasoningTags | null
   readonly #options: ParseOptions
   readonly #part: PartOptions
+  #finishReason: FinishReason | undefined
   readonly #text: TextCollector
   readonly #reasoning: TextCollector
   readonly #sink: CallSink & { isFull: boolean }
@@ -92,6 +93,7 @@ export class OutputParser {
     this.#tags = reasoning.tags
     this.#options = options
     this.#part = part
+    this.#finishReason = options.finishReason
     this.#text = new TextCollector((text) => this.#push({ kind: 'text', text }))
     this.#reasoning = new TextCollector((text) => this.#push({ kind: 'reasoning', text }))
     const sink = {
@@ -107,6 +109,7 @@ export class OutputParser {
 
   /** How many characters came in of which nothing has been said yet. */
   get heldBackChars(): number {
+    if (this.#source.isEnded) return 0
     return this.#charsReceived - this.#decidedUntil + this.#text.heldLength + this.#reasoning.heldLength
   }
 
@@ -128,7 +131,8 @@ export class OutputParser {
   }
 
   /** Says that no more will come, and gives what became certain by that. */
-  end(): readonly ParseEvent[] {
+  end(finishReason?: FinishReason): readonly ParseEvent[] {
+    this.#finishReason = finishReason ?? this.#finishReason
     this.#source.isEnded = true
     this.#run.next()
     this.#decidedUntil = this.#charsReceived
@@ -172,13 +176,16 @@ export class OutputParser {
     yield* this.#readProse(tags)
   }
 
-  #scannerFor(tags: readonly string[]): TextScanner {
-    const { openers, endTokens } = this.#dialect
-    return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
+  #scannerFor(tags: readonly string[], isProse: boolean): TextScanner {
+    const { openers, closers, endTokens } = this.#dialect
+    const markers = [...openers, ...tags, ...endTokens, ...(isProse ? closers : [])]
+    return new TextScanner(markers, (marker, window, behind) => {
       if (openers.includes(marker)) {
         return this.#sink.isFull ? 'prose' : this.#dialect.judgeOpener(marker, window, behind)
       }
-      return marker === this.#tags?.close && tags.length > 1 && !this.#isSecondClose ? 'prose' : 'open'
+      if (!isProse) return 'open'
+      if (marker === this.#tags?.close) return this.#isSecondClose ? 'open' : 'prose'
+      return closers.includes(marker) && !this.#isBehindCall ? 'prose' : 'open'
     })
   }
 
@@ -210,9 +217,10 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    this.#reasoningScanner ??= this.#scannerFor([tags.close])
+    this.#reasoningScanner ??= this.#scannerFor([tags.close], false)
     const scanner = this.#reasoningScanner
     scanner.restart()
+    this.#reasoning.add('\n')
     for (;;) {
       if (!this.#findMarker(scanner, this.#reasoning)) {
         if (source.isEnded) return
@@ -273,10 +281,10 @@ export class OutputParser {
 
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
-    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
+    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close], true)
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
-      scanner.findsFences = this.#isBlank && this.#part.readsFences
+      scanner.findsFences = this.#part.readsFences && !this.#sink.isFull
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return
         yield
@@ -284,11 +292,10 @@ export class OutputParser {
       }
       const { marker } = scanner
       if (marker === '```') {
-        if (this.#isBlank && (yield* this.#readFencedReply(scanner.fence))) return
-        this.#consume(scanner, this.#text, scanner.fence)
+        if (!(yield* this.#readFencedCalls(scanner))) this.#consume(scanner, this.#text, scanner.fence)
       } else if (this.#dialect.openers.includes(marker)) {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
-        else if (yield* this.#readCall()) scanner.breakLine()
+        else if (yield* this.#readCall(scanner.isAtLineStart)) scanner.breakLine()
         else this.#consume(scanner, this.#text, marker.length)
       } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
         source.index += marker.length
@@ -297,6 +304,9 @@ export class OutputParser {
       } else if (tags !== null && marker === tags.close && this.#isSecondClose) {
         source.index += marker.length
         this.#countRepair('duplicate_reasoning_end')
+      } else if (this.#dialect.closers.includes(marker) && this.#isBehindCall) {
+        source.index += marker.length
+        this.#countRepair('extra_end_tag')
       } else if (this.#dialect.endTokens.includes(marker)) this.#holdEndToken(scanner, this.#text)
       else this.#consume(scanner, this.#text, marker.length)
     }
@@ -312,6 +322,11 @@ export class OutputParser {
     return this.#text.pieceCount === this.#piecesBefore
   }
 
+  /** Whether nothing but white space came since the last call, or what meant to be one. */
+  get #isBehindCall(): boolean {
+    return this.#isSegmentStart && this.#calls.length + this.#illFormed.length > 0 && this.#options.repair !== 'off'
+  }
+
   get #isSecondClose(): boolean {
     return this.#isSegmentStart && this.#reasoning.pieceCount > 0 && this.#options.repair !== 'off'
   }
@@ -321,13 +336,15 @@ export class OutputParser {
   }
 
   /** Reads a call at its opener. False: it is prose. */
-  *#readCall(): Generator<undefined, boolean, undefined> {
+  *#readCall(isAtLineStart: boolean): Generator<undefined, boolean, undefined> {
     const source = this.#source
     source.mark()
     const start = source.position
     this.#regionStart = start
     this.#attempts += 1
-    const isCall = yield* this.#dialect.read(source, this.#sink)
+    let isCall = yield* this.#dialect.read(source, this.#sink)
+    if (!isCall && source.isEnded && (isAtLineStart || this.#isSegmentStart || this.#isCut))
+      isCall = this.#reportBareOpener()
     if (!isCall) {
       this.#vainRegions += 1
       source.rewindTo(start)
@@ -335,6 +352,22 @@ export class OutputParser {
     this.#checkLimits()
     this.#piecesBefore = isCall ? this.#text.pieceCount : this.#piecesBefore
     return isCall
+  }
+
+  /** An output that ends with an opener was cut, unless it speaks of it. */
+  #reportBareOpener(): boolean {
+    const source = this.#source
+    const behind = source.captured()
+    source.index = source.window.length
+    const rest = source.captured()
+    const opener = this.#dialect.openers.find((marker) => rest.trim() === marker)
+    if (opener === undefined) source.index -= rest.length - behind.length
+    else this.#sink.report(illFormedCall('truncated', opener))
+    return opener !== undefined
+  }
+
+  get #isCut(): boolean {
+    return this.#finishReason === 'length' || this.#finishReason === 'abort'
   }
 
   /** A reply that may be a call without markers. */
@@ -357,40 +390,53 @@ export class OutputParser {
     return isCall
   }
 
-  /** A reply that is one code fence around nothing but calls. */
-  *#readFencedReply(fence: number): Generator<undefined, boolean, undefined> {
+  /**
+   * Reads a code fence that starts like a call: calls, if it holds nothing else
+   * and nothing follows it. A model that calls stops there; one that goes on
+   * has quoted. False: nothing was read.
+   */
+  *#readFencedCalls(scanner: TextScanner): Generator<undefined, boolean, undefined> {
     const source = this.#source
     source.mark()
     const start = source.position
-    const inner = yield* this.#skipFencedReply(fence)
-    const reports = inner === null ? [] : this.#readPart(inner.text, inner.charStart)
-    if (reports.length === 0 || !reports.every(({ event }) => isFinalCall(event))) {
+    const mayBeBare = this.#isBlank
+    const isCandidate = yield* this.#startsLikeCall(mayBeBare)
+    if (!isCandidate) {
       source.rewindTo(start)
       return false
     }
-    for (const { event } of reports) this.#adopt(event, 'fence')
+    const innerStart = source.position - start
+    const found = yield* this.#skipPastFence(scanner.fence)
+    const held = source.captured()
+    const isLast = found !== atEnd && (yield* isOver(source, this.#dialect.endTokens))
+    const end = source.position
+    const reports = isLast ? this.#readPart(held.slice(innerStart, found - start), start + innerStart) : []
+    if (reports.length > 0 && reports.every(({ event }) => isFinalCall(event))) {
+      for (const { event } of reports) this.#adopt(event, 'fence')
+    } else if (found === atEnd) this.#addFinalCalls(held, start, this.#text, 'unclosed_fence')
+    else {
+      this.#text.add(held)
+      source.rewindTo(start + held.length)
+    }
+    this.#decidedUntil = end
+    scanner.fence = 0
+    scanner.breakLine()
     return true
   }
 
-  /** The text in the fence at `source.index`, if it may be calls, and if nothing follows it. */
-  *#skipFencedReply(fence: number): Generator<undefined, { text: string; charStart: number } | null, undefined> {
+  /** Goes behind the line that opens a fence. Whether what follows may be a call. */
+  *#startsLikeCall(mayBeBare: boolean): Generator<undefined, boolean, undefined> {
     const source = this.#source
-    const start = source.position
     for (let found = source.skipPast('\n'); found < 0; found = source.skipPast('\n')) {
-      if (found !== needMore) return null
+      if (found !== needMore) return false
       yield
     }
-    const charStart = source.position
     let code = source.skipSpace()
     for (; code === needMore; code = source.skipSpace()) yield
-    const first = code < 0 ? '' : String.fromCharCode(code)
-    const { bare, openers } = this.#dialect
-    const mayBeCall = (bare?.mayStart(code) ?? false) || openers.some((opener) => opener.startsWith(first))
-    if (first === '' || !mayBeCall) return null
-    const charEnd = yield* this.#skipPastFence(fence)
-    if (charEnd < 0) return null
-    if (!(yield* isOver(source, this.#dialect.endTokens))) return null
-    return { text: source.captured().slice(charStart - start, charEnd - start), charStart }
+    if (mayBeBare && this.#dialect.bare?.mayStart(code)) return true
+    let length = source.matchAny(this.#dialect.openers)
+    for (; length === needMore; length = source.matchAny(this.#dialect.openers)) yield
+    return length > 0
   }
 
   /** Goes behind the line that closes a fence, and gives where it starts in the output; `atEnd` if nothing closes it. */

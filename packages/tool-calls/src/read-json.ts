@@ -20,7 +20,10 @@ export interface JsonFailure {
 }
 
 /** Reads a whole JSON value, repairing what has one reading. `lacksBrackets`: an end marker follows, so brackets may be added. */
-export function readJson(text: string, lacksBrackets = false): JsonReading | JsonFailure {
+export function readJson(
+  text: string,
+  lacksBrackets = false,
+): (JsonReading & { readonly entries: readonly JsonEntry[] }) | JsonFailure {
   const scanner = new JsonScanner(true)
   const end = scanner.feed(text, 0, 0)
   scanner.end(text)

@@ -123,6 +123,12 @@ export class Source {
     return longest
   }
 
+  /** Whether the output ends with the beginning of a marker, at `index`. */
+  endsWithin(markers: readonly string[]): boolean {
+    const rest = this.isEnded ? this.window.slice(this.index, this.index + 64) : ''
+    return rest.length > 0 && this.index + 64 > this.window.length && markers.some((marker) => marker.startsWith(rest))
+  }
+
   /** Where a marker occurs next in the window; -1 if it does not. Looks at no text twice. */
   find(marker: string): number {
     const known = this.#found.get(marker)

@@ -46,11 +46,12 @@ const tagged: TaggedDialect = {
   hasWrapper: true,
   callPrefix: null,
   callSuffix: null,
-  mayHoldJson: true,
+  json: 'native',
 }
 
 export const deepseekV32: Dialect = {
   openers: [opener, `<${mark}tool_calls>`, `<${mark}invoke`, '<function_calls>', '<invoke name='],
+  closers: [closer, `</${mark}tool_calls>`],
   endTokens: ['<｜end▁of▁sentence｜>'],
   judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),

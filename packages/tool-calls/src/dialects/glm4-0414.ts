@@ -23,6 +23,7 @@ const maxNameLength = 256
 
 export const glm40414: Dialect = {
   openers: [turn, lineStart],
+  closers: [],
   endTokens,
   judgeOpener: (opener, window, index) => (opener === turn ? 'open' : judgeLine(window, index)),
   read: (source, sink) =>

@@ -34,6 +34,7 @@ const namespace = 'functions.'
 
 export const gptOss: Dialect = {
   openers: [start, channel],
+  closers: [],
   endTokens: ['<|return|>', '<|call|>', '<|end|>'],
   judgeOpener: () => 'open',
   read: readMessage,
@@ -161,10 +162,14 @@ function* readCall(source: Source, sink: CallSink, header: Header): Step<void> {
     sink.report(body.reading)
     return
   }
+  const isConcatenated = source.window.charCodeAt(source.index) === 123
   const end = yield* readEnd(source, markers)
   const isOutputEnd = source.isEnded && source.index === source.window.length
   if (end === 'unclosed' && !isOutputEnd) repairs.push('missing_end_tag')
-  const reading: CallReading = end === 'trailing' ? illFormedCall('trailing_data', body.raw) : body.decoded
+  const reading: CallReading =
+    end === 'trailing'
+      ? illFormedCall(isConcatenated ? 'concatenated_arguments' : 'trailing_data', body.raw)
+      : body.decoded
   sink.report(reading, { repairs: [...repairs, ...body.repairs] })
 }
 

@@ -11,6 +11,7 @@ import {
 import { type JsonBody, readJsonBody } from '../json-body.ts'
 import { endMarkersOf, isOver, type RegionMarkers, readEnd, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
+import { readFunctionInstead } from './function-tags.ts'
 
 /**
  * Hermes 2 and 3, Qwen2.5, Qwen3:
@@ -30,11 +31,11 @@ const markers: RegionMarkers = { closers: [closer], stops: [], restarts: [opener
 const endMarkers = endMarkersOf(markers)
 const rules = { argumentKeys: ['arguments'] } as const
 
-/** `{ [ " “ ｛ ［` and the backtick of a fence; white space decides nothing. */
+/** What a body starts with: JSON, full-width and curly as well, a fence, or the tag of the sibling format. */
+const bodyStarts = '{["“｛［`<'
+
 function mayStartBody(code: number): boolean {
-  return (
-    code === 123 || code === 91 || code === 34 || code === 0x201c || code === 0xff5b || code === 0xff3b || code === 96
-  )
+  return code >= 0 && bodyStarts.includes(String.fromCharCode(code))
 }
 
 /** Judges what stands right behind an opener; not a number at the end of the text. */
@@ -45,9 +46,10 @@ function judgeCode(code: number): OpenerVerdict {
 
 export const hermes: Dialect = {
   openers: [opener],
+  closers: [closer],
   endTokens,
   judgeOpener: (_opener, window, index) => judgeCode(window.charCodeAt(index)),
-  read: readTagged,
+  read: (source, sink) => readFunctionInstead(source, sink, readTagged),
   bare: { mayStart: (code) => code === 123 || code === 91, read: readBare },
   encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),
 }
@@ -76,7 +78,7 @@ function* readTagged(source: Source, sink: CallSink): Reading {
   source.index += opener.length
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
-  if (!mayStartBody(code)) return false
+  if (!mayStartBody(code) || code === 60) return false
   const bodies: Body[] = []
   for (;;) {
     const body = yield* readBody(source, sink)
@@ -118,10 +120,12 @@ function isNameless(reading: CallReading): boolean {
 function* readBare(source: Source, sink: CallSink): Reading {
   const body = yield* readBody(source, sink)
   if (body.kind === 'failure') return false
-  if (!(yield* isOver(source, endTokens))) return false
+  const end = yield* readEnd(source, markers)
+  if (end === 'trailing' || !(yield* isOver(source, endTokens))) return false
   const readings = readingsOf(body)
   const isCall = readings.every((reading) => reading.kind === 'call' && reading.schemaErrors.length === 0)
   if (!isCall) return false
-  for (const reading of readings) sink.report(reading, { repairs: [...body.repairs, 'bare_call'] })
+  const repair = end === 'closed' ? 'missing_start_tag' : 'bare_call'
+  for (const reading of readings) sink.report(reading, { repairs: [...body.repairs, repair] })
   return true
 }

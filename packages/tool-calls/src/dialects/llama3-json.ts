@@ -26,6 +26,7 @@ const rules = { argumentKeys: ['parameters', 'arguments'] } as const
 
 export const llama3Json: Dialect = {
   openers: [tag, lineStart],
+  closers: [],
   endTokens,
   judgeOpener: () => 'open',
   read: (source, sink) =>

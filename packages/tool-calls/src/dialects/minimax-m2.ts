@@ -35,11 +35,12 @@ const tagged: TaggedDialect = {
   hasWrapper: true,
   callPrefix: null,
   callSuffix: null,
-  mayHoldJson: false,
+  json: 'repaired',
 }
 
 export const minimaxM2: Dialect = {
   openers: [opener, '<invoke name='],
+  closers: [closer],
   endTokens: ['[e~[', ']~b]'],
   judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),

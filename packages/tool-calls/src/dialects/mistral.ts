@@ -32,7 +32,7 @@ const toolName = /^[\w.:/-]{1,256}$/
 
 function mistralDialect(encodeCalls: (calls: readonly EncodableCall[]) => string): Dialect {
   const encode = encodeBehindText(encodeCalls)
-  return { openers: [opener], endTokens, judgeOpener: () => 'open', read, bare: null, encode }
+  return { openers: [opener], closers: [], endTokens, judgeOpener: () => 'open', read, bare: null, encode }
 }
 
 export const mistral: Dialect = mistralDialect((calls) => calls.map(encodeCall).join(''))
@@ -53,7 +53,7 @@ function* read(source: Source, sink: CallSink): Reading {
   source.index += opener.length
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
-  const head = code === 123 || code === 91 ? yield* readListHead(source) : yield* readHead(source)
+  const head = code === 123 || code === 91 ? yield* readListHead(source) : yield* readHead(source, sink)
   if (head === 'truncated') sink.report(illFormedCall('truncated', source.captured()))
   if (head === 'prose' || head === 'truncated') return head === 'truncated'
   const body = yield* readJsonBody<readonly CallReading[] | CallReading>(source, {
@@ -68,6 +68,11 @@ function* read(source: Source, sink: CallSink): Reading {
     return true
   }
   const end = source.position
+  if (head !== null && source.window.charCodeAt(source.index) === 123) {
+    yield* recover(source, end, markers)
+    sink.report(illFormedCall('concatenated_arguments', source.captured()))
+    return true
+  }
   const repairs = [...body.repairs]
   if (yield* isText(source, endMarkers)) repairs.push('trailing_text')
   source.rewindTo(end)
@@ -91,13 +96,13 @@ function* readListHead(source: Source): Generator<undefined, Head | null, undefi
 }
 
 /** Reads the name, and the id where there is one, up to the arguments. */
-function* readHead(source: Source): Generator<undefined, Head | 'prose' | 'truncated', undefined> {
+function* readHead(source: Source, sink: CallSink): Generator<undefined, Head | 'prose' | 'truncated', undefined> {
   const start = source.position
   yield* goToFirst(source, ['{', '[', '\n'])
   const name = capturedFrom(source, start).trim()
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
-  if (code === atEnd) return name === '' || toolName.test(name) ? 'truncated' : 'prose'
+  if (code === atEnd) return name === '' || (toolName.test(name) && sink.tools.isKnown(name)) ? 'truncated' : 'prose'
   if (!toolName.test(name)) return 'prose'
   let id: string | null = null
   let length = source.matchAny([argumentsMarker, idMarker])

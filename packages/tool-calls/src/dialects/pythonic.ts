@@ -27,6 +27,7 @@ const maxNameLength = 256
 
 export const pythonic: Dialect = {
   openers: [start, lineStart],
+  closers: [end],
   endTokens,
   judgeOpener: () => 'open',
   read: (source, sink) =>

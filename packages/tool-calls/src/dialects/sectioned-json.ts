@@ -53,6 +53,7 @@ const maxHeadLength = 512
 export function sectionedJson(rules: SectionedRules): Dialect {
   return {
     openers: [...rules.sectionOpens, rules.callOpen],
+    closers: [...rules.sectionCloses, rules.callClose],
     endTokens: rules.endTokens,
     judgeOpener: () => 'open',
     read: (source, sink) => new SectionReader(rules, source, sink).read(),
@@ -178,6 +179,15 @@ class SectionReader {
     let code = source.skipSpace()
     for (; code === needMore; code = source.skipSpace()) yield
     const notes = head.id === null ? {} : { id: head.id }
+    if ((yield* this.#matchAny([this.#rules.callClose])) !== '') {
+      source.index += this.#rules.callClose.length
+      const reading = nameCall(this.#sink.tools, head.name, (tool) => withoutArguments(tool, []))
+      const isRead = reading !== 'unverified'
+      return {
+        reading: isRead ? reading : illFormedCall('missing_arguments', head.name),
+        notes: { ...notes, repairs: head.repairs },
+      }
+    }
     const body = yield* readJsonBody(source, {
       endMarkers: endMarkersOf(this.#markers),
       closers: this.#markers.closers,

@@ -37,11 +37,12 @@ const tagged: TaggedDialect = {
   hasWrapper: true,
   callPrefix,
   callSuffix,
-  mayHoldJson: false,
+  json: 'repaired',
 }
 
 export const step3: Dialect = {
   openers: [opener, callPrefix, '<steptml:invoke'],
+  closers: [closer, callSuffix],
   endTokens: ['<|im_end|>', '<｜end▁of▁sentence｜>'],
   judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),

@@ -3,6 +3,8 @@ import { type CallReading, decodeNamedCall, illFormedCall, nameCall } from '../d
 import { decodeParameters, type WrittenParameter } from '../decode-parameters.ts'
 import type { CallSink, Reading } from '../dialect.ts'
 import { readJsonBody } from '../json-body.ts'
+import { JsonScanner } from '../json-scanner.ts'
+import { allowedTypes, arrayType, memberSchema, objectType, stringType } from '../schema.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 import { hasParameter } from '../tool-index.ts'
 import { readTag, type Tag, type TagGrammar, type TagKind } from './tag-grammar.ts'
@@ -31,8 +33,8 @@ export interface TaggedDialect {
   /** What stands in front of each call's opening tag, and behind its closing tag. */
   readonly callPrefix: string | null
   readonly callSuffix: string | null
-  /** Whether a call may hold a JSON object instead of parameters. */
-  readonly mayHoldJson: boolean
+  /** Whether a JSON object in place of the parameters is part of the format, or the fallback of a model. */
+  readonly json: 'native' | 'repaired'
 }
 
 /** Reads what starts with a wrapper's or a call's opening tag at `source.index`. False: it is prose. */
@@ -136,7 +138,7 @@ class TaggedReader {
     if (this.#isBare && !(isKnown && tag.isComplete)) return 'prose'
     const next = yield* this.#look()
     if (next === 'end') return hasOwnWrapper && isKnown ? 'truncated' : 'prose'
-    const isJson = next === 'text' && this.#dialect.mayHoldJson && this.#source.window[this.#source.index] === '{'
+    const isJson = next === 'text' && this.#source.window[this.#source.index] === '{'
     return isJson || isTag(next, 'parameter-open', 'call-close') ? 'call' : 'prose'
   }
 
@@ -202,11 +204,20 @@ class TaggedReader {
       source.index += next.length
       return 'over'
     }
+    if (next === 'text' && source.endsWithin(this.#closers)) {
+      source.index = source.window.length
+      this.#repairs.add('missing_end_tag')
+      return 'over'
+    }
     const hasPrefix = next === 'text' && callPrefix !== null && (yield* this.#match(callPrefix)) > 0
     source.rewindTo(end)
     if (hasPrefix || isTag(next, 'call-open')) return 'call'
     if (!this.#isBare) this.#repairs.add('missing_end_tag')
     return 'over'
+  }
+
+  get #closers(): readonly string[] {
+    return this.#dialect.grammar.plain.filter(({ kind }) => kind === 'wrapper-close').map(({ text }) => text)
   }
 
   /** Reads a call behind its opening tag, and goes behind its closing one; or behind what could not be read. */
@@ -228,8 +239,9 @@ class TaggedReader {
       const next = yield* this.#look()
       if (next === 'end') return fail('truncated')
       if (next === 'text') {
-        const isJson = this.#dialect.mayHoldJson && json === null && parameters.length === 0
-        if (!isJson || source.window[source.index] !== '{') return fail('unexpected_text')
+        const isJson = json === null && parameters.length === 0 && source.window[source.index] === '{'
+        if (!isJson) return fail('unexpected_text')
+        if (this.#dialect.json === 'repaired') this.#repairs.add('cross_format')
         const body = yield* this.#readJson(tag.name)
         if (isFailure(body)) return body
         json = body
@@ -282,7 +294,7 @@ class TaggedReader {
       this.#repairs.add('bad_tag')
     }
     this.#source.index += tag.length
-    const value = yield* this.#readValue(call)
+    const value = yield* this.#readValue(call, tag)
     return isFailure(value) ? value : { ...value, name: tag.name, isText: tag.isText }
   }
 
@@ -311,10 +323,11 @@ class TaggedReader {
   }
 
   /** Reads a value up to the tag that closes it, and goes behind that; or to the tag that closes its call. */
-  *#readValue(call: Tag): Step<Value | Failure> {
+  *#readValue(call: Tag, parameter: Tag): Step<Value | Failure> {
     const source = this.#source
     const start = source.position
     let hasLooseClose = false
+    if (this.#expectsJson(call, parameter)) yield* this.#skipJson()
     for (;;) {
       let tag = this.#nextTagNow()
       for (; tag === needMore; tag = this.#nextTagNow()) yield
@@ -341,6 +354,35 @@ class TaggedReader {
         return hasLooseClose ? fail('unexpected_text') : this.#endUnclosed(start, end)
       }
     }
+  }
+
+  /** Whether a value is an array or an object: then tags in its strings are text. */
+  #expectsJson(call: Tag, parameter: Tag): boolean {
+    if (parameter.isText !== null) return !parameter.isText
+    const reading = this.#sink.tools.read(call.name)
+    if (reading.kind === 'unknown') return false
+    const { parameters } = reading.tool
+    const schema = memberSchema(parameters, parameters, parameter.name)
+    const types = schema === undefined ? stringType : allowedTypes(schema, parameters)
+    return (types & stringType) === 0 && (types & (arrayType | objectType)) !== 0
+  }
+
+  /** Goes behind a JSON value, if there is one and its close tag follows. */
+  *#skipJson(): Step<void> {
+    const source = this.#source
+    const start = source.position
+    let code = source.skipSpace()
+    for (; code === needMore; code = source.skipSpace()) yield
+    const jsonStart = source.position
+    const scanner = new JsonScanner(false)
+    while (code === 123 || code === 91) {
+      source.index = scanner.feed(source.window, source.index, source.windowStart - jsonStart)
+      if (scanner.isDone || scanner.failure !== null || source.isEnded) break
+      yield
+    }
+    const end = source.position
+    const isClosed = scanner.isDone && isTag(yield* this.#look(), 'parameter-close')
+    source.rewindTo(isClosed ? end : start)
   }
 
   /** Whether a tag in a value ends the value though the value's own close tag is missing. */
@@ -398,10 +440,10 @@ function fail(failure: IllFormedCode, resume: Failure['resume'] = 'close'): Fail
   return { failure, resume, nestedFrom: null }
 }
 
-/** A value without the one line break on each side that is layout. */
+/** A value without the one line break on each side that is layout: CRLF where it starts with that, or with none. */
 function withoutLayout(value: string): string {
   const start = value.startsWith('\r\n') ? 2 : value.startsWith('\n') ? 1 : 0
   const rest = value.slice(start)
-  const end = rest.endsWith('\r\n') ? 2 : rest.endsWith('\n') ? 1 : 0
+  const end = rest.endsWith('\r\n') && start !== 1 ? 2 : rest.endsWith('\n') ? 1 : 0
   return end === 0 ? rest : rest.slice(0, -end)
 }
