@@ -111,12 +111,14 @@ describe('a request that comes again', () => {
     expect(trainedPairsProblem(samples, engine.sampled)).toBeNull()
   })
 
-  test('of two equal replies the client goes on from the later one', async () => {
+  test('of two replies that read the same the client goes on from the later one', async () => {
     const messages = [system, user('go')]
-    await ask(messages, { says: 'same' })
-    const reply = await ask(messages, { says: 'same' })
+    const says = 'the same command, and then another command, and the same assistant'
+    await ask(messages, { says })
+    const reply = await ask(messages, { says })
     await ask([...messages, reply, user('and?')])
-    const [, second, third] = engine.sampled
+    const [first, second, third] = engine.sampled
+    expect(first?.outputIds).not.toEqual(second?.outputIds)
     const inherited = [...(second?.promptIds ?? []), ...(second?.outputIds ?? [])]
     expect([...(third?.promptIds.slice(0, inherited.length) ?? [])]).toEqual(inherited)
   })
@@ -245,6 +247,30 @@ describe('the role of a request', () => {
       expect.objectContaining({ code: 'config_invalid', message: expect.stringMatching(message) }),
     )
   })
+})
+
+test("Claude Code's billing note is in no prompt: another hash in it is no other conversation", async () => {
+  const send = async (hash: string, messages: readonly object[]) => {
+    engine.nextReply = { reasoning: '', text: 'ok', calls: [] }
+    const note = {
+      type: 'text',
+      text: `x-anthropic-billing-header: cc_version=2.1.332.${hash}; cc_entrypoint=sdk-cli;`,
+    }
+    const body = { model: 'm', system: [note, { type: 'text', text: 'You are an agent.' }], messages }
+    const headers = { 'x-api-key': session.id }
+    await adapter.fetch(
+      new Request('http://adapter/v1/messages', { method: 'POST', headers, body: JSON.stringify(body) }),
+    )
+  }
+  const start = { role: 'user', content: 'go' }
+  await send('8ff', [start])
+  await send('123', [start, { role: 'assistant', content: 'ok' }, { role: 'user', content: 'on' }])
+  const text = await tokenizer.decode(engine.sampled[1]?.promptIds ?? new Int32Array())
+  expect(text).toContain('<|im_start|>system\nYou are an agent.<|im_end|>')
+  expect(text).not.toContain('billing')
+  expect(outcome()).toMatchObject({ buckets: { trained: outputTokens(0, 1) }, drifts: {} })
+  expect(outcome().samples).toHaveLength(1)
+  expect(session.counters.toJSON()).toMatchObject({ 'field_dropped.system.x-anthropic-billing-header': 2 })
 })
 
 test('replies that broke their format are left out where the session says so', async () => {

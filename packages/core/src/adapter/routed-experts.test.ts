@@ -61,30 +61,31 @@ test('samples have no routing at all where one of them lacks it', async () => {
   expect(samples.map(({ routedExperts }) => routedExperts)).toEqual([undefined, undefined])
 })
 
-test.each([true, false])(
-  'a turn that the engine aborts and goes on with has every row, with rows of the part: %s',
-  async (isPartRouted) => {
-    const { adapter, engine } = createReplayAdapter(smallTokenizer())
-    engine.routing = routingOf
-    engine.nextReply = { reasoning: '', text: 'a longer answer', calls: [] }
-    const sample = engine.generate.bind(engine)
-    const asked: (number | undefined)[] = []
-    engine.generate = async (request) => {
-      asked.push(request.knownExpertRows)
-      const reply = await sample(request)
-      if (asked.length > 1) return reply
-      const outputIds = reply.outputIds.slice(0, 2)
-      const routedExperts = routingOf(concatenateIds([request.promptIds, outputIds]), 0)
-      const part = { outputIds, outputLogprobs: reply.outputLogprobs.slice(0, 2), finishReason: 'abort' as const }
-      return isPartRouted ? { ...part, routedExperts } : part
-    }
-    const session = adapter.sessions.open()
-    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'go' }] })
-    const headers = { authorization: `Bearer ${session.id}` }
-    await adapter.fetch(new Request('http://adapter/v1/chat/completions', { method: 'POST', headers, body }))
-    const [routed] = session.linearize({ reward: 1 }).samples
-    const promptLength = routed?.promptLength ?? 0
-    expect(asked).toEqual([0, isPartRouted ? promptLength + 1 : 0])
-    expect(routed?.routedExperts).toEqual(routingOf(routed?.tokens ?? new Int32Array(), 0))
-  },
-)
+test.each([
+  ['rows of the part, and of the rest', true, false],
+  ['no rows of the part', false, false],
+  ['rows of the part, and again of all', true, true],
+])('a turn that the engine aborts and goes on with has every row: %s', async (_name, isPartRouted, ignoresStart) => {
+  const { adapter, engine } = createReplayAdapter(smallTokenizer())
+  engine.routing = (ids, positionStart) => routingOf(ids, ignoresStart ? 0 : positionStart)
+  engine.nextReply = { reasoning: '', text: 'a longer answer', calls: [] }
+  const sample = engine.generate.bind(engine)
+  const asked: (number | undefined)[] = []
+  engine.generate = async (request) => {
+    asked.push(request.knownExpertRows)
+    const reply = await sample(request)
+    if (asked.length > 1) return reply
+    const outputIds = reply.outputIds.slice(0, 2)
+    const routedExperts = routingOf(concatenateIds([request.promptIds, outputIds]), 0)
+    const part = { outputIds, outputLogprobs: reply.outputLogprobs.slice(0, 2), finishReason: 'abort' as const }
+    return isPartRouted ? { ...part, routedExperts } : part
+  }
+  const session = adapter.sessions.open()
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'go' }] })
+  const headers = { authorization: `Bearer ${session.id}` }
+  await adapter.fetch(new Request('http://adapter/v1/chat/completions', { method: 'POST', headers, body }))
+  const [routed] = session.linearize({ reward: 1 }).samples
+  const promptLength = routed?.promptLength ?? 0
+  expect(asked).toEqual([0, isPartRouted ? promptLength + 1 : 0])
+  expect(routed?.routedExperts).toEqual(routingOf(routed?.tokens ?? new Int32Array(), 0))
+})

@@ -96,6 +96,14 @@ describe('Trajectory, inherit', () => {
     expect(ledger.buckets).toMatchObject({ trained: 1, ill_formed_policy: 2 })
   })
 
+  test('what was looked up before a turn was recorded is looked up anew', () => {
+    const trajectory = new Trajectory()
+    const promptMessages = [user('a'), user('b')]
+    expect(trajectory.findReplies(promptMessages)).toEqual([])
+    const handle = trajectory.recordTurn({ turn: turn([1], [2]), promptMessages, responseMessage: assistant('c') })
+    expect(trajectory.findReplies(promptMessages)).toEqual([handle])
+  })
+
   test('a request without messages is refused', () => {
     expect(() =>
       new Trajectory().recordTurn({ turn: turn([1], [2]), promptMessages: [], responseMessage: null }),
