@@ -12,6 +12,8 @@ import {
   type WeightSpan,
 } from '@agentrl/spec'
 import { Agent, request } from 'undici'
+import { generateBody } from './generate-body.ts'
+import { PromptTexts } from './prompt-texts.ts'
 import { type GenerateBody, readGenerateBody, readServerInfo } from './wire.ts'
 
 /**
@@ -82,6 +84,7 @@ class SglangClient {
   readonly #routedExperts: SglangOptions['routedExperts']
   readonly #headers: Record<string, string>
   readonly #agent: Agent
+  readonly #promptTexts = new PromptTexts()
 
   constructor(options: SglangOptions) {
     this.#url = readBaseUrl(options.url)
@@ -115,7 +118,10 @@ class SglangClient {
   async generate(engineRequest: EngineRequest, { signal }: EngineOptions = {}): Promise<EngineReply> {
     try {
       const body = await this.#exchange('POST', '/generate', {
-        body: generateBody(engineRequest, this.#routedExperts !== undefined),
+        body: generateBody(engineRequest, {
+          wantsExperts: this.#routedExperts !== undefined,
+          promptTexts: this.#promptTexts,
+        }),
         timeoutMs: this.#timeoutMs,
         signal,
         // Routers with a consistent hash send the turns of one key to one engine.
@@ -188,38 +194,6 @@ function readBaseUrl(raw: string): string {
     'engine_unreachable',
     `An engine address looks like http://127.0.0.1:30000; found "${excerpt(raw)}"`,
   )
-}
-
-function generateBody(engineRequest: EngineRequest, wantsExperts: boolean): string {
-  const { sampling } = engineRequest
-  const rest = {
-    rid: engineRequest.requestId,
-    sampling_params: {
-      max_new_tokens: engineRequest.maxNewTokens,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      top_k: sampling.topK,
-      min_p: sampling.minP,
-      frequency_penalty: sampling.frequencyPenalty,
-      presence_penalty: sampling.presencePenalty,
-      repetition_penalty: sampling.repetitionPenalty,
-      ...(sampling.seed === undefined ? {} : { sampling_seed: sampling.seed }),
-      stop_token_ids: engineRequest.stopTokenIds,
-      ignore_eos: false,
-      skip_special_tokens: false,
-      spaces_between_special_tokens: false,
-      no_stop_trim: true,
-      n: 1,
-    },
-    return_logprob: true,
-    logprob_start_len: -1,
-    stream: false,
-    ...(wantsExperts
-      ? { return_routed_experts: true, routed_experts_start_len: engineRequest.knownExpertRows ?? 0 }
-      : {}),
-  }
-  const ids = (engineRequest.promptIds as Int32Array).join(',')
-  return `{"input_ids":[${ids}],${JSON.stringify(rest).slice(1)}`
 }
 
 function toReply(body: GenerateBody, url: string): EngineReply {
