@@ -19,7 +19,6 @@ import { type RecordedReply, type RecordedRequest, writeRecordedReply } from './
 export interface ReplayedCall {
   readonly request: RecordedRequest
   readonly status: number
-  /** Null where the engine failed. */
   readonly promptIds: TokenIds
   readonly outputIds: TokenIds
   readonly outputLogprobs: Float32Array
