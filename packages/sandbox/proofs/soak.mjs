@@ -191,7 +191,7 @@ function leftovers(driverName, folder, before) {
     processes: processes.length,
     folders: readdirSync(folder).length,
     mounts: countMounts() - before.mounts,
-    descriptors: readdirSync('/proc/self/fd').length - before.descriptors,
+    descriptors: Math.max(0, readdirSync('/proc/self/fd').length - before.descriptors),
     ...(driverName === 'docker' ? { containers: before.containers() } : {}),
   }
 }

@@ -26,7 +26,8 @@ fi
 if command -v bash > /dev/null; then
   reply=$(bash -c 'exec 3<>"/dev/tcp/$1/$2" && printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$3" >&3 && cat <&3' bash "$@")
 else
-  reply=$(printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "$3" | nc -w 5 "$1" "$2")
+  # A client that closes its half of the connection has given up, for many a server.
+  reply=$({ printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "$3"; sleep 1; } | nc -w 5 "$1" "$2")
 fi || exit 1
 case $reply in *" 200 "*) printf %s "$reply" | sed '1,/^.$/d' ;; *) exit 1 ;; esac`
 
