@@ -114,6 +114,11 @@ describe('small cases', () => {
     )
   })
 
+  test('the bin of the heaviest sample may be as light as full other bins leave it', () => {
+    const bins = repartition([4, 3, 3, 2, 2], { binCount: 3, limit: 5, budget: { remaining: 100 } })
+    expect(bins?.map((bin) => bin.length).sort()).toEqual([1, 2, 2])
+  })
+
   test('a budget that runs out is not taken for a proof', () => {
     const budget = { remaining: 0 }
     expect(repartition([5, 5, 4, 3, 3, 2, 2], { binCount: 3, limit: 8, budget })).toBeNull()
