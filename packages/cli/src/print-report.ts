@@ -17,6 +17,7 @@ export function formatReport(report: RunReport, options: PrintOptions): string {
     section('Tasks', taskTable(report)),
     section('Solved within k attempts', passLine(report)),
     section('Token ledger', ledgerText(report)),
+    section('Where prompts departed from what was sampled', driftText(report)),
     section('What was counted', countsTable(report)),
     section('Groups without a gradient', zeroGradientText(report)),
     section(`Micro-batches for dp = ${options.dataParallel}`, planText(report, options)),
@@ -63,11 +64,24 @@ function ledgerText({ ledger, samples, ledgerProblem }: RunReport): string {
   ].join('\n')
 }
 
+function driftText({ drifts }: RunReport): string {
+  if (drifts.length === 0) return 'nowhere: every prompt went on with the sampled tokens'
+  const rows = drifts.map((drift) => [drift.cause, drift.departures, drift.absorbed, drift.meaning])
+  const hints = drifts.flatMap(({ cause, hint, example }) =>
+    example === null
+      ? []
+      : [
+          `${cause}: ${hint}`,
+          `  first in ${example.rolloutId}, ${example.where}: "${plain(example.held)}" became "${plain(example.found)}"`,
+        ],
+  )
+  return [formatTable(['cause', 'departures', 'absorbed', 'meaning'], rows), ...hints].join('\n')
+}
+
+/** Drifts have a section of their own. */
 function countsTable({ counts }: RunReport): string {
-  const entries = Object.entries(counts)
-  return entries.length === 0
-    ? 'nothing: no repair, drift, retry or ignored setting'
-    : formatTable(['code', 'count'], entries)
+  const entries = Object.entries(counts).filter(([code]) => !/^drift(_absorbed)?\./.test(code))
+  return entries.length === 0 ? 'nothing: no repair, retry or ignored setting' : formatTable(['code', 'count'], entries)
 }
 
 function zeroGradientText({ zeroGradientGroups, tasks }: RunReport): string {

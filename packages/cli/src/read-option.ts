@@ -22,3 +22,14 @@ export function numberOption(minimum: number, maximum: number): (text: string) =
 export function secondsOption(text: string): number {
   return numberOption(1, 86_400)(text) * 1000
 }
+
+/** A JSON object. */
+export function jsonObjectOption(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Said below, together with what is JSON but no object.
+  }
+  throw new InvalidArgumentError('expected a JSON object')
+}

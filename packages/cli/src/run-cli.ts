@@ -1,7 +1,9 @@
 import { isAgentRlError } from '@agentrl/spec'
 import { Command, CommanderError } from 'commander'
 import type { CommandContext, CommandOutput } from './command-context.ts'
+import { certifyCommand } from './commands/certify.ts'
 import { convertCommand } from './commands/convert.ts'
+import { doctorCommand } from './commands/doctor.ts'
 import { planCommand } from './commands/plan.ts'
 import { rolloutCommand } from './commands/rollout.ts'
 
@@ -40,7 +42,9 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 3 ran but nothing could be graded 
     )
     .addCommand(rolloutCommand(context))
     .addCommand(convertCommand(context))
+    .addCommand(certifyCommand(context))
     .addCommand(planCommand(context))
+    .addCommand(doctorCommand(context))
   for (const command of [program, ...program.commands]) {
     command
       .exitOverride()

@@ -1,5 +1,6 @@
 export { type BranchPolicies, type BranchPolicy, defaultBranchPolicies } from './alignment/branch-policy.ts'
 export type { AlignmentMode, Drift } from './alignment/classify-drift.ts'
+export { type Departure, type DriftCause, driftCauses } from './alignment/drift-causes.ts'
 export { addLedgers, emptyLedger, ledgerProblem, moveTrained, reconcile } from './alignment/ledger.ts'
 export type { LinearizeOptions } from './alignment/linearize.ts'
 export type { BranchRole, UntrainedReason } from './alignment/message-tree.ts'

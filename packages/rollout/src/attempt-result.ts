@@ -1,3 +1,4 @@
+import type { Departure } from '@agentrl/core'
 import type { GroupId, Ledger, RolloutId, Sample } from '@agentrl/spec'
 
 /**
@@ -22,6 +23,8 @@ export interface AttemptResult {
   readonly ledger: Ledger
   /** Repairs, drifts, ignored settings and retries, by code. */
   readonly counts: Readonly<Record<string, number>>
+  /** The first departure of each cause, with the place where it shows. */
+  readonly drifts: readonly Departure[]
   readonly turns: number
   /** What the agent changed, as a patch. */
   readonly patch: string

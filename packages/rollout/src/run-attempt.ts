@@ -88,6 +88,7 @@ export async function runAttempt(plan: AttemptPlan, parts: AttemptParts, signal?
     samples,
     ledger,
     counts,
+    drifts: session.drifts,
     turns: session.trajectory.turnCount,
     patch: progress.patch,
     agentEnd: progress.agent?.end ?? null,

@@ -2,6 +2,7 @@ import { addCounts, addLedgers, ledgerProblem } from '@agentrl/core'
 import { diagnoseGroups, groupedPassRate } from '@agentrl/metrics'
 import type { Ledger } from '@agentrl/spec'
 import type { AttemptResult } from './attempt-result.ts'
+import { type DriftReport, reportDrifts } from './report-drifts.ts'
 
 /** Where the files of a run are. */
 export interface RunFilePaths {
@@ -30,6 +31,8 @@ export interface RunReport {
   /** What does not add up; null when reconciled. */
   readonly ledgerProblem: string | null
   readonly counts: Readonly<Record<string, number>>
+  /** Where prompts departed from what was sampled, by cause. */
+  readonly drifts: readonly DriftReport[]
   /** Ids of groups whose advantages are all 0, with the reason. */
   readonly zeroGradientGroups: readonly { readonly instanceId: string; readonly outcome: string }[]
   readonly elapsedMs: number
@@ -66,6 +69,7 @@ export function reportRun(input: ReportInput): RunReport {
   }
   const groupSize = input.attemptsPerTask
   const ledger = addLedgers(results.map((result) => result.ledger))
+  const counts = addCounts(results.map((result) => result.counts))
   const diagnosis = results.length === 0 ? null : diagnoseGroups({ ...rows, groupSize })
   return {
     version: 1,
@@ -83,7 +87,8 @@ export function reportRun(input: ReportInput): RunReport {
     ),
     ledger,
     ledgerProblem: ledgerProblem(ledger),
-    counts: addCounts(results.map((result) => result.counts)),
+    counts,
+    drifts: reportDrifts(results, counts),
     zeroGradientGroups: (diagnosis?.outcomes ?? []).flatMap(({ groupId, outcome }) =>
       outcome === 'mixed' ? [] : [{ instanceId: String(groupId), outcome }],
     ),

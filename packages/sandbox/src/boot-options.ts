@@ -1,5 +1,7 @@
 import { isAbsolute } from 'node:path'
-import { excerpt, SandboxError } from '@agentrl/spec'
+import { excerpt } from '@agentrl/spec'
+import { readHostRule } from './host-rule.ts'
+import { invalidOption } from './invalid-option.ts'
 import { processOwner } from './process-owner.ts'
 import { normalizeSandboxPath } from './sandbox-path.ts'
 import type { BootOptions, SandboxCapabilities, SandboxLabels } from './sandbox-types.ts'
@@ -45,6 +47,7 @@ export function resolveBootOptions(options: BootOptions, driver: DriverDescripti
     checkHostPath('egress.adapter.socketPath', adapter.socketPath)
     checkInteger('egress.adapter.port', adapter.port, 1, 65_535)
   }
+  if (options.egress.kind === 'hosts') for (const host of options.egress.hosts) readHostRule(host)
   for (const mount of options.mounts ?? []) checkHostPath('mounts.hostPath', mount.hostPath)
   checkResources(options.resources ?? {})
   const lifetimeMs = options.lifetimeMs ?? 3_600_000
@@ -110,8 +113,4 @@ export function checkEnv(env: Readonly<Record<string, string>>): void {
 export function checkInteger(name: string, value: number, minimum: number, maximum: number): void {
   if (Number.isInteger(value) && value >= minimum && value <= maximum) return
   throw invalidOption(`${name} is an integer from ${minimum} to ${maximum}; found ${value}`)
-}
-
-export function invalidOption(message: string): SandboxError {
-  return new SandboxError('sandbox_invalid_option', message)
 }

@@ -19,7 +19,7 @@ import type { StartCommand } from './sandbox-backend.ts'
  */
 export interface CommandFolder {
   /** Starts reading. To be called when the command has its ends open: before that there is no end to wait for. */
-  readStreams(): { readonly stdout: Socket; readonly stderr: Socket }
+  readStreams(): { readonly stdout: Socket; readonly stderr: Socket; release(): void }
   /** Closes what was never read and removes the folder; what is being read is read to its end. */
   remove(): Promise<void>
 }
@@ -42,7 +42,15 @@ export async function createCommandFolder(
   return {
     readStreams() {
       isRead = true
-      return { stdout: readPipe(stdout), stderr: readPipe(stderr) }
+      const sockets = [readPipe(stdout), readPipe(stderr)] as const
+      return {
+        stdout: sockets[0],
+        stderr: sockets[1],
+        release() {
+          // A child in the background may hold the other end for as long as the sandbox lives.
+          for (const socket of sockets) socket.unref()
+        },
+      }
     },
     async remove() {
       if (!isRead) for (const descriptor of [stdout, stderr]) closeSync(descriptor)

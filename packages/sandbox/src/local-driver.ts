@@ -1,15 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdir, symlink } from 'node:fs/promises'
+import { access, mkdir, symlink } from 'node:fs/promises'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
 import { execa } from 'execa'
-import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
+import { type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
 import { bootSandbox } from './boot-sandbox.ts'
 import { plainEnvironment, sandboxMarks } from './command-environment.ts'
 import { createCommandFolder } from './command-folder.ts'
 import { hostProcessGroup, sandboxProcesses, signalHostProcess } from './host-processes.ts'
+import { invalidOption } from './invalid-option.ts'
 import { localFiles } from './local-files.ts'
 import { terminateProcessGroup } from './process-group.ts'
 import { isProcessAlive } from './process-owner.ts'
@@ -69,6 +70,7 @@ export function createLocalDriver(options: LocalDriverOptions = {}): SandboxDriv
     try {
       for (const path of [home, '/tmp', resolved.workdir]) await mkdir(join(folder.root, path), { recursive: true })
       for (const { hostPath, path } of resolved.mounts) {
+        await access(hostPath)
         await mkdir(join(folder.root, dirname(path)), { recursive: true })
         await symlink(hostPath, join(folder.root, path))
       }
@@ -120,7 +122,7 @@ function localBackend(
       ...sandboxMarks(folder.id, folder.root),
     },
     commandPath: (path) => (path === '/' ? folder.root : join(folder.root, path)),
-    files: localFiles(folder.root),
+    files: localFiles(folder.root, checkUser),
     extendLifetime: folder.extendLifetime,
     async start(command) {
       commandCount += 1
@@ -170,8 +172,11 @@ async function startProcess(
       await exitCode
       throw new SandboxError('sandbox_exec_failed', 'A process could not be started', { isRetryable: true })
     }
-    if (!said.startsWith('started')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
-    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId), release() {} }
+    if (said.startsWith('refused')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
+    if (!said.startsWith('started')) {
+      throw new SandboxError('sandbox_exec_failed', 'A command could not be started', { isRetryable: true })
+    }
+    return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId) }
   } finally {
     await files.remove()
   }

@@ -1,5 +1,6 @@
 import { excerpt } from '@agentrl/spec'
-import { checkEnv, checkInteger, invalidOption } from './boot-options.ts'
+import { checkEnv, checkInteger } from './boot-options.ts'
+import { invalidOption } from './invalid-option.ts'
 import type { SandboxBackend, StartCommand } from './sandbox-backend.ts'
 import { normalizeSandboxPath } from './sandbox-path.ts'
 import type { Command, ExecOptions } from './sandbox-types.ts'

@@ -21,8 +21,9 @@ export function createRedactor(env: Readonly<Record<string, string>>): Redact {
     .sort((a, b) => b.length - a.length)
   return (text) => {
     let redacted = text
-    for (const value of values) redacted = redacted.replaceAll(value, '[redacted]')
+    // Forms first: a value that is only a part of a key would leave the rest of it.
     for (const pattern of secretText) redacted = redacted.replace(pattern, '[redacted]')
+    for (const value of values) redacted = redacted.replaceAll(value, '[redacted]')
     return redacted
   }
 }

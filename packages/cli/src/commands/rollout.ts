@@ -5,6 +5,7 @@ import { createAdapter } from '@agentrl/core/adapter'
 import { createRenderer } from '@agentrl/core/render'
 import { findHarness, harnesses } from '@agentrl/harnesses'
 import { type AttemptResult, guardTraining, runRollouts } from '@agentrl/rollout'
+import { sweepOrphans } from '@agentrl/sandbox'
 import { ConfigError } from '@agentrl/spec'
 import {
   type ReasoningFormatName,
@@ -148,6 +149,8 @@ async function rollout(flags: RolloutFlags, context: CommandContext): Promise<vo
     { name: flags.sandbox, isScripted, harness, agentProgram: flags.agentProgram, runDirectory },
     adapter,
   )
+  const swept = await sweepOrphans({ drivers: [place.driver] })
+  if (swept.removed.length > 0) progress(`removed ${swept.removed.length} sandboxes that dead runs had left`)
   const report = await runRollouts(
     {
       rows,

@@ -1,6 +1,6 @@
 import { classifyTokens, type TokenDrift } from '../alignment/classify-tokens.ts'
 import type { Departure } from '../alignment/drift-causes.ts'
-import type { Explanation } from '../alignment/trajectory.ts'
+import type { Explanation } from '../alignment/explain-request.ts'
 import type { Counters } from '../counters.ts'
 import type { TurnConversation } from './turn-context.ts'
 

@@ -243,7 +243,7 @@ describe('turns that the next message ends', () => {
       '\n<think></think>\nDo<|user|>\nx<|assistant|>',
     )
     expect(await continued({ shape, sampled: '\n<think>Hm', reply: says('', 'Hm'), added: [user('x')] })).toBe(
-      '\n<think>Hm</think>\n<|user|>\nx<|assistant|>',
+      '\n<think>Hm</think><|user|>\nx<|assistant|>',
     )
   })
 })

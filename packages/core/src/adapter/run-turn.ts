@@ -46,6 +46,11 @@ export async function runTurn(
         sampling,
         maxNewTokens: prompt.maxNewTokens,
         stopTokenIds: parts.stopTokenIds,
+        knownExpertRows: session.trajectory.knownExpertRows({
+          promptMessages: prompt.messages,
+          head: prompt.head,
+          promptIds: prompt.ids,
+        }),
       },
       { parts, session, signal: AbortSignal.any([client.signal, sessionSignal]) },
     )

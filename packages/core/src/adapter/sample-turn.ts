@@ -94,6 +94,7 @@ function continueRequest(request: EngineRequest, sampled: EngineReply | null, co
     ...request,
     requestId: `${request.requestId}_c${continuation}`,
     promptIds: concatenateIds([request.promptIds, sampled.outputIds]),
+    ...(sampled.routedExperts === undefined ? {} : { knownExpertRows: endOfRows(sampled.routedExperts) }),
     maxNewTokens: Math.max(1, request.maxNewTokens - sampled.outputIds.length),
   }
 }
@@ -132,6 +133,29 @@ function joinReplies(first: EngineReply, second: EngineReply): EngineReply {
     outputLogprobs,
     finishReason: second.finishReason,
     weightSpans: [...(first.weightSpans ?? []), ...shifted],
+    ...joinExperts(first.routedExperts, second.routedExperts),
     ...(first.cachedTokens === undefined ? {} : { cachedTokens: first.cachedTokens }),
   }
+}
+
+function endOfRows({ positionStart, layers, topK, indices }: RoutedExperts): number {
+  return positionStart + indices.length / (layers * topK)
+}
+
+/** The rows of both parts. An aborted part may come without: then the next was asked for all. None: rows are missing. */
+function joinExperts(
+  first: RoutedExperts | undefined,
+  second: RoutedExperts | undefined,
+): Pick<EngineReply, 'routedExperts'> {
+  if (second === undefined) return {}
+  if (first === undefined) return { routedExperts: second }
+  if (second.positionStart > endOfRows(first)) return {}
+  const width = first.layers * first.topK
+  if (second.layers * second.topK !== width) return {}
+  const repeated = (endOfRows(first) - second.positionStart) * width
+  const added = second.indices.subarray(repeated)
+  const indices = new Int32Array(first.indices.length + added.length)
+  indices.set(first.indices)
+  indices.set(added, first.indices.length)
+  return { routedExperts: { ...first, indices } }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Ledger, type Sample, type SessionId, sessionId, WireError } from '@agentrl/spec'
+import type { Departure } from '../alignment/drift-causes.ts'
 import type { LinearizeOptions } from '../alignment/linearize.ts'
 import { Session, type SessionParts } from './session.ts'
 import type { SessionOptions } from './session-options.ts'
@@ -9,6 +10,8 @@ export interface FinishedSession {
   readonly samples: readonly Sample[]
   readonly ledger: Ledger
   readonly counts: Readonly<Record<string, number>>
+  /** The first departure of each cause, with the place where it shows. */
+  readonly drifts: readonly Departure[]
 }
 
 export interface SessionStoreOptions extends SessionParts {
@@ -56,7 +59,7 @@ export class SessionStore {
     await session.close()
     const { samples, ledger } = session.linearize(options)
     this.#forget(id)
-    return { samples, ledger, counts: session.counters.toJSON() }
+    return { samples, ledger, counts: session.counters.toJSON(), drifts: session.drifts }
   }
 
   /** Closes a session and throws its turns away. Unknown ids are ignored. */

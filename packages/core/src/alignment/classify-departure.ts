@@ -162,31 +162,35 @@ function classifyReplies(held: AssistantMessage, found: AssistantMessage, where:
       }
     }
   }
-  return classifyTexts(held, found, where) ?? classifyArguments(held, found, where)
+  const changes = [...changedTexts(held, found, where), ...changedArguments(held, found, where)]
+  const byWeight = (['edited_history', 'dropped_field', 'arguments_reserialized'] as const).flatMap((cause) =>
+    changes.filter((change) => change.cause === cause),
+  )
+  return (
+    byWeight[0] ?? { cause: 'edited_history', where, ...textDifference(JSON.stringify(held), JSON.stringify(found)) }
+  )
 }
 
-function classifyTexts(held: AssistantMessage, found: AssistantMessage, where: string): Departure | null {
+function changedTexts(held: AssistantMessage, found: AssistantMessage, where: string): Departure[] {
   const fields = [
     ['content', (held.content ?? '').trim(), (found.content ?? '').trim()],
     ['reasoning_content', reasoningOf(held), reasoningOf(found)],
   ] as const
-  for (const [field, heldText, foundText] of fields) {
-    if (heldText === foundText) continue
+  return fields.flatMap(([field, heldText, foundText]): Departure[] => {
+    if (heldText === foundText) return []
     const cause = foundText === '' ? 'dropped_field' : 'edited_history'
-    return { cause, where: `${where}.${field}`, ...textDifference(heldText, foundText) }
-  }
-  return null
+    return [{ cause, where: `${where}.${field}`, ...textDifference(heldText, foundText) }]
+  })
 }
 
-function classifyArguments(held: AssistantMessage, found: AssistantMessage, where: string): Departure {
-  for (const [rank, { function: call }] of (held.tool_calls ?? []).entries()) {
+function changedArguments(held: AssistantMessage, found: AssistantMessage, where: string): Departure[] {
+  return (held.tool_calls ?? []).flatMap(({ function: call }, rank): Departure[] => {
     const other = found.tool_calls?.[rank]?.function.arguments ?? ''
-    if (call.arguments === other) continue
+    if (call.arguments === other) return []
     const cause = argumentsEqual(call.arguments, other) ? 'arguments_reserialized' : 'edited_history'
     const difference = textDifference(argumentsText(call.arguments), argumentsText(other))
-    return { cause, where: `${where}.tool_calls[${rank}].function.arguments`, ...difference }
-  }
-  return { cause: 'edited_history', where, ...textDifference(JSON.stringify(held), JSON.stringify(found)) }
+    return [{ cause, where: `${where}.tool_calls[${rank}].function.arguments`, ...difference }]
+  })
 }
 
 function callText(message: AssistantMessage): string {

@@ -57,9 +57,7 @@ export function linearizeTrees(
   for (const branch of branches) {
     const metadata = pathMetadata(branch, options.metadata)
     for (const packed of packBranch(branch, claimed, options)) {
-      const sample = packed.builder.hasTrainedTokens
-        ? toSample(packed.builder, samples.length, metadata, options)
-        : null
+      const sample = takeSample(packed.builder, samples.length, metadata, options)
       if (sample !== null) samples.push(sample)
       account.add(packed, sample)
     }
@@ -170,9 +168,19 @@ function pathMetadata(branch: Branch, extra: LinearizeOptions['metadata']): Samp
   }
 }
 
-function toSample(builder: SampleBuilder, index: number, metadata: SampleMetadata, options: TreeOptions): Sample {
+/**
+ * Null: nothing in it trains. A sample whose trained tokens all lie beyond the
+ * limit is none either, but in rerender mode, where the reference gives one.
+ */
+function takeSample(
+  builder: SampleBuilder,
+  index: number,
+  metadata: SampleMetadata,
+  options: TreeOptions,
+): Sample | null {
+  if (!builder.hasTrainedTokens) return null
   const rollout = options.rolloutId ?? rolloutId('rollout')
-  return builder.toSample({
+  const sample = builder.toSample({
     reward: options.reward,
     rolloutId: rollout,
     sampleId: sampleId(`${rollout}.${index}`),
@@ -180,4 +188,5 @@ function toSample(builder: SampleBuilder, index: number, metadata: SampleMetadat
     ...(options.groupId === undefined ? {} : { groupId: options.groupId }),
     ...(options.maxSampleTokens === undefined ? {} : { maxSampleTokens: options.maxSampleTokens }),
   })
+  return sample.isRemoved && options.alignment === 'inherit' ? null : sample
 }

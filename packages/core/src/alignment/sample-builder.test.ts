@@ -52,6 +52,12 @@ describe('SampleBuilder', () => {
     expect([...builder.toSample({ reward: 0 }).lossMask]).toEqual([1, 1, 0, 0, 1])
   })
 
+  test('inherit: the last id of a cut output is no stop id, so its loss forks', () => {
+    const builder = new SampleBuilder({ alignment: 'inherit' })
+    builder.append(turn([1], [3, 4, 5], { finishReason: 'length' }))
+    expect(builder.append(turn([1, 3, 4, 98], [6])).kind).toBe('fork')
+  })
+
   test('inherit: two departed ids fork, however short the output', () => {
     const builder = new SampleBuilder({ alignment: 'inherit' })
     builder.append(turn([1], [3, 4, 99]))

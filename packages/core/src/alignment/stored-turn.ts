@@ -27,6 +27,8 @@ export class StoredTurn implements Turn {
   readonly sampling?: SamplingRecord
   readonly weightSpans?: readonly WeightSpan[]
   readonly routedExperts?: RoutedExperts
+  /** Positions of prompt and output, from the first on, whose routing is known here or in the base. */
+  readonly knownExpertRows: number
 
   /** Linear in the prompt. `base`: a turn that may have a start in common with it. */
   constructor(turn: Turn, base: StoredTurn | null) {
@@ -41,6 +43,7 @@ export class StoredTurn implements Turn {
     if (turn.sampling !== undefined) this.sampling = turn.sampling
     if (turn.weightSpans !== undefined) this.weightSpans = turn.weightSpans
     if (turn.routedExperts !== undefined) this.routedExperts = turn.routedExperts
+    this.knownExpertRows = rowsAfter(Math.min(this.base?.knownExpertRows ?? 0, sharedTokens), turn.routedExperts)
   }
 
   get promptLength(): number {
@@ -111,6 +114,12 @@ export class StoredTurn implements Turn {
       limit = Math.min(limit, sharedTokens)
     }
   }
+}
+
+/** Rows that stand without a gap after some are added to those that do. */
+function rowsAfter(rows: number, added: RoutedExperts | undefined): number {
+  if (added === undefined || added.positionStart > rows) return rows
+  return Math.max(rows, added.positionStart + added.indices.length / (added.layers * added.topK))
 }
 
 interface Piece {

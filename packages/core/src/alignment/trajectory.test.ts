@@ -1,7 +1,6 @@
 import type { Message, Turn } from '@agentrl/spec'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { reconcile } from './ledger.ts'
+import type { StoredTurn } from './stored-turn.ts'
 import { Trajectory } from './trajectory.ts'
 
 const user = (content: string): Message => ({ role: 'user', content })
@@ -97,6 +96,14 @@ describe('Trajectory, inherit', () => {
     expect(ledger.buckets).toMatchObject({ trained: 1, ill_formed_policy: 2 })
   })
 
+  test('what was looked up before a turn was recorded is looked up anew', () => {
+    const trajectory = new Trajectory()
+    const promptMessages = [user('a'), user('b')]
+    expect(trajectory.findReplies(promptMessages)).toEqual([])
+    const handle = trajectory.recordTurn({ turn: turn([1], [2]), promptMessages, responseMessage: assistant('c') })
+    expect(trajectory.findReplies(promptMessages)).toEqual([handle])
+  })
+
   test('a request without messages is refused', () => {
     expect(() =>
       new Trajectory().recordTurn({ turn: turn([1], [2]), promptMessages: [], responseMessage: null }),
@@ -104,73 +111,81 @@ describe('Trajectory, inherit', () => {
   })
 })
 
-/** A random session: each step continues an earlier path, exactly or with a drift, and samples some ids. */
-const sessionArbitrary = fc.array(
-  fc.record({
-    from: fc.nat(),
-    drift: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
-    outputLength: fc.nat(6),
-    withLogprobs: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
-    finishReason: fc.constantFrom('stop' as const, 'length' as const, 'abort' as const),
-    untrained: fc.option(fc.constantFrom('branch_policy' as const, 'disconnected' as const), { freq: 5 }),
-    rewritten: fc.boolean(),
-  }),
-  { minLength: 1, maxLength: 12 },
-)
+describe('Trajectory, branch policies', () => {
+  /** main, then a summary that goes on from it, then a main turn that goes on from the summary. */
+  function summarized(): Trajectory {
+    const trajectory = new Trajectory()
+    const messages = [user('a'), assistant('b'), user('c'), assistant('d'), user('e')]
+    const record = (length: number, ids: readonly [number[], number[]], role: 'main' | 'compaction') =>
+      trajectory.recordTurn({
+        turn: turn(...ids),
+        promptMessages: messages.slice(0, length),
+        responseMessage: messages[length] ?? assistant('f'),
+        role,
+      })
+    record(1, [[1], [2]], 'main')
+    record(3, [[1, 2, 3], [4]], 'compaction')
+    record(5, [[1, 2, 3, 4, 5], [6]], 'main')
+    return trajectory
+  }
 
-describe.each(['inherit', 'rerender'] as const)('Trajectory properties, %s', (alignment) => {
-  test('every session reconciles, no token trains twice, and trained pairs are what the engine returned', () => {
-    fc.assert(
-      fc.property(
-        sessionArbitrary,
-        fc.constantFrom(0, 9),
-        fc.constantFrom(0, 3, 1024),
-        (steps, maxSampleTokens, forkThresholdTokens) => {
-          const trajectory = new Trajectory({ alignment, forkThresholdTokens })
-          const engineLogprob = new Map<number, number>()
-          const history: { messages: Message[]; ids: number[] }[] = [{ messages: [user('start')], ids: [1, 2] }]
-          let nextId = 10
-          let sampled = 0
-          for (const [index, step] of steps.entries()) {
-            const from = history[step.from % history.length] as (typeof history)[number]
-            const promptIds = from.ids.slice(0, Math.max(1, from.ids.length - step.drift)).concat(nextId++)
-            const outputIds = Array.from({ length: step.outputLength }, () => nextId++)
-            const outputLogprobs = Float32Array.from(outputIds, (id) => -1 / id)
-            for (const [position, id] of outputIds.entries()) engineLogprob.set(id, outputLogprobs[position] as number)
-            const promptMessages = [...from.messages, user(`u${index}`)]
-            trajectory.recordTurn({
-              turn: turn(promptIds, outputIds, {
-                outputLogprobs: step.withLogprobs ? outputLogprobs : null,
-                finishReason: step.finishReason,
-              }),
-              promptMessages,
-              responseMessage: assistant(`a${index}`),
-              untrained: step.untrained,
-            })
-            sampled += outputIds.length
-            const echoed = assistant(step.rewritten ? `a${index} rewritten` : `a${index}`)
-            history.push({ messages: [...promptMessages, echoed], ids: [...promptIds, ...outputIds] })
-          }
+  test.each([
+    ['train', [[1, 0, 1, 0, 1]], { trained: 3, branch_policy: 0 }],
+    ['context', [[1, 0, 0, 0, 1]], { trained: 2, branch_policy: 1 }],
+    ['drop', [[1]], { trained: 1, branch_policy: 2 }],
+  ] as const)('a summary under %s', (policy, masks, buckets) => {
+    const { samples, ledger } = summarized().linearize({ reward: 1, branchPolicies: { compaction: policy } })
+    expect(samples.map((sample) => [...sample.lossMask])).toEqual(masks)
+    expect(ledger.buckets).toMatchObject(buckets)
+  })
 
-          const { samples, ledger } = trajectory.linearize({ reward: 1, maxSampleTokens })
-          reconcile(ledger)
-          expect(ledger.sampledTokens).toBe(sampled)
-          const trainedIds: number[] = []
-          for (const sample of samples) {
-            expect(sample.lossMask.length).toBe(Math.max(0, sample.responseLength))
-            expect(sample.logprobs.length).toBe(sample.lossMask.length)
-            for (let position = 0; position < sample.lossMask.length; position += 1) {
-              const id = sample.tokens[sample.promptLength + position] as number
-              if (sample.lossMask[position] === 1) {
-                trainedIds.push(id)
-                expect(sample.logprobs[position]).toBe(engineLogprob.get(id))
-              } else expect(sample.logprobs[position]).toBe(0)
-            }
-          }
-          expect(new Set(trainedIds).size).toBe(trainedIds.length)
-          expect(trainedIds.length).toBe(ledger.buckets.trained)
-        },
-      ),
-    )
+  test('a branch of another role is changed in all its turns', () => {
+    const trajectory = summarized()
+    trajectory.changeRole('', 'main', 'auxiliary')
+    const { samples, ledger } = trajectory.linearize({ reward: 1, branchPolicies: { auxiliary: 'context' } })
+    expect(samples.map((sample) => [...sample.lossMask])).toEqual([[0, 0, 1]])
+    expect(ledger.buckets).toMatchObject({ trained: 1, branch_policy: 2 })
+  })
+})
+
+describe('Trajectory, storage', () => {
+  test('a session keeps of each prompt what no earlier turn holds', () => {
+    const trajectory = new Trajectory()
+    const messages: Message[] = [user('start')]
+    let ids = Array.from({ length: 1000 }, (_, index) => index)
+    let kept = 0
+    for (let index = 0; index < 50; index += 1) {
+      const outputIds = [9000 + index, 9001 + index]
+      const promptIds = Int32Array.from(ids)
+      trajectory.recordTurn({
+        turn: turn(promptIds, outputIds),
+        promptMessages: [...messages],
+        responseMessage: assistant(`a${index}`),
+      })
+      messages.push(assistant(`a${index}`), user(`u${index}`))
+      const stored = trajectory.findInheritance(messages).turn as StoredTurn
+      expect(stored.promptIds.join()).toBe(promptIds.join())
+      kept += stored.suffixIds.length + stored.outputIds.length
+      ids = [...ids, ...outputIds, 1, 2, 3]
+    }
+    expect(kept).toBe(1000 + 50 * 2 + 49 * 3)
+    expect(trajectory.linearize({ reward: 1 }).samples.map((sample) => sample.tokens.length)).toEqual([kept])
+  })
+
+  test('a branch that starts like another shares its head with it', () => {
+    const trajectory = new Trajectory()
+    const head = Array.from({ length: 1000 }, (_, index) => index)
+    for (const task of [1, 2, 3]) {
+      trajectory.recordTurn({
+        turn: turn([...head, 5000 + task], [6000 + task]),
+        promptMessages: [user(`task ${task}`)],
+        responseMessage: assistant(`done ${task}`),
+      })
+    }
+    const kept = [1, 2, 3].map((task) => {
+      const messages = [user(`task ${task}`), assistant(`done ${task}`)]
+      return (trajectory.findInheritance(messages).turn as StoredTurn).suffixIds.length
+    })
+    expect(kept).toEqual([1001, 1, 1])
   })
 })

@@ -1,6 +1,5 @@
 import {
   type Bucket,
-  excerpt,
   type Ledger,
   type Message,
   type Sample,
@@ -9,12 +8,11 @@ import {
   type Turn,
 } from '@agentrl/spec'
 import { Counters } from '../counters.ts'
-import { type Conversation, classifyDeparture, echoDifference } from './classify-departure.ts'
 import type { AlignmentMode } from './classify-drift.ts'
-import { findTokenDrift, type TokenDrift } from './classify-tokens.ts'
-import type { Departure } from './drift-causes.ts'
+import { findTokenDrift } from './classify-tokens.ts'
+import { type Explanation, explainDeparture, explainEcho, type HeldReply } from './explain-request.ts'
 import { type LinearizeOptions, linearizeTrees } from './linearize.ts'
-import { type MessagesEqual, messagesEquivalent, messagesIdentical, messageText } from './message-equality.ts'
+import { type MessagesEqual, messagesEquivalent, messagesIdentical } from './message-equality.ts'
 import {
   addChild,
   type BranchRole,
@@ -93,15 +91,6 @@ export interface ExplainedRequest {
   readonly promptIds: TokenIds
 }
 
-export interface Explanation {
-  /** Why the request opens a branch; null: it is the first of its kind, or goes on where a turn ended. */
-  readonly departure: Departure | null
-  /** What the client changed in the reply that it sends back for the first time, and inheriting makes harmless. */
-  readonly absorbed: Departure | null
-  /** Where the prompt does not repeat the ids of the turn that it goes on from; null: nowhere. */
-  readonly tokenDrift: TokenDrift | null
-}
-
 export class Trajectory {
   readonly alignment: AlignmentMode
   readonly #forkThresholdTokens: number
@@ -109,7 +98,8 @@ export class Trajectory {
   readonly #roots = new Map<string, MessageNode>()
   /** By root: a turn whose prompt those of new branches start alike. */
   readonly #latestTurns = new Map<MessageNode, StoredTurn>()
-  readonly #latestReplies = new Map<BranchRole, { readonly head: string; readonly node: MessageNode }>()
+  readonly #latestReplies = new Map<BranchRole, HeldReply>()
+  #lastWalk: Walk | null = null
   #turnCount = 0
   #lostCalls = 0
   readonly #discarded = new Counters()
@@ -132,6 +122,13 @@ export class Trajectory {
     return { turn: inherited?.node.turn ?? null, messageCount: inherited?.depth ?? 0 }
   }
 
+  /** Positions of a prompt whose expert routing the turn that it goes on from has: no engine need return them again. */
+  knownExpertRows({ promptMessages, head = '', promptIds }: Omit<ExplainedRequest, 'role'>): number {
+    const root = this.#roots.get(head)
+    const turn = root === undefined ? null : lastGenerated(this.#find(root, promptMessages))?.node.turn
+    return turn == null || turn.knownExpertRows === 0 ? 0 : Math.min(turn.commonTokens(promptIds), turn.knownExpertRows)
+  }
+
   /** The role of the turn that a request inherits from; null if there is none. */
   inheritedRole(promptMessages: readonly Message[], head = ''): BranchRole | null {
     const root = this.#roots.get(head)
@@ -147,10 +144,13 @@ export class Trajectory {
     const root = this.#roots.get(head)
     const path = root === undefined ? null : this.#find(root, promptMessages)
     const inherited = path === null ? null : lastGenerated(path)
+    const latestReply = this.#latestReplies.get(role)
+    const place = { role, path, inherited, latestReply, isEqual: this.#isEqual }
+    const turn = inherited?.node.turn ?? null
     return {
-      departure: this.#departureOf({ head, messages: promptMessages }, { role, path, inherited }),
-      absorbed: inherited === null ? null : absorbedDifference(inherited, promptMessages),
-      tokenDrift: inherited?.node.turn == null ? null : findTokenDrift(inherited.node.turn, promptIds as Int32Array),
+      departure: explainDeparture({ head, messages: promptMessages }, place),
+      absorbed: inherited === null ? null : explainEcho(inherited, promptMessages),
+      tokenDrift: turn === null ? null : findTokenDrift(turn, promptIds as Int32Array),
     }
   }
 
@@ -227,6 +227,7 @@ export class Trajectory {
     this.#latestTurns.set(root, stored)
     this.#latestReplies.set(role, { head, node: reply })
     this.#turnCount += 1
+    this.#lastWalk = null
     return reply
   }
 
@@ -255,35 +256,15 @@ export class Trajectory {
     })
   }
 
-  #departureOf(
-    request: Conversation,
-    { role, path, inherited }: { role: BranchRole; path: Path | null; inherited: Path | null },
-  ): Departure | null {
-    const { head, messages } = request
-    const hasNew = path === null || path.depth < messages.length
-    if (!hasNew && path.node.children.some(({ turn }) => turn !== null)) {
-      return {
-        cause: 'resend',
-        where: `messages[${messages.length}]`,
-        held: excerptOf(path.node.children.at(-1)?.message),
-        found: '',
-      }
-    }
-    const isFork = path !== null && path.node.children.length > 0
-    if (inherited !== null && !isFork) return null
-    if (role !== 'main' && role !== inherited?.node.role) {
-      return { cause: role, where: 'messages[0]', held: '', found: excerptOf(messages.at(-1)) }
-    }
-    const held =
-      path !== null && isFork && path.depth > 0 ? { head, node: latestBelow(path.node) } : this.#latestReplies.get(role)
-    if (held === undefined) return null
-    const heldMessages = pathTo(held.node).flatMap(({ message }) => message ?? [])
-    return classifyDeparture({ head: held.head, messages: heldMessages }, request, { isEqual: this.#isEqual })
-  }
-
+  /** A request is looked up by its prompt, its role, its explanation and its record: the walk is done once. */
   #find(root: MessageNode, messages: readonly Message[]): Path {
+    const last = this.#lastWalk
+    const isSame = last?.root === root && last.messages === messages && last.messageCount === messages.length
+    if (isSame) return last.path
     const find = this.alignment === 'inherit' ? findDeepest : findFirst
-    return find(root, messages, this.#isEqual)
+    const path = find(root, messages, this.#isEqual)
+    this.#lastWalk = { root, messages, messageCount: messages.length, path }
+    return path
   }
 
   #rootOf(head: string): MessageNode {
@@ -310,24 +291,15 @@ export class Trajectory {
   }
 }
 
+/** Where a list of messages led, as long as no turn was recorded since. */
+interface Walk {
+  readonly root: MessageNode
+  readonly messages: readonly Message[]
+  readonly messageCount: number
+  readonly path: Path
+}
+
 /** A reply comes back in a client's own spelling turn after turn: the first time it is compared in meaning, then as text. */
 function rememberEcho(node: MessageNode, echo: Message | undefined): void {
   if (echo !== undefined && node.message !== null && !messagesIdentical(node.message, echo)) node.echo = echo
-}
-
-/** A reply is compared the first time that it comes back. */
-function absorbedDifference({ node, depth }: Path, messages: readonly Message[]): Departure | null {
-  const echo = messages[depth - 1]
-  if (node.children.length > 0 || node.message?.role !== 'assistant' || echo?.role !== 'assistant') return null
-  return echoDifference(node.message, echo, `messages[${depth - 1}]`)
-}
-
-function latestBelow(node: MessageNode): MessageNode {
-  let latest = node
-  for (let next = latest.children.at(-1); next !== undefined; next = latest.children.at(-1)) latest = next
-  return latest
-}
-
-function excerptOf(message: Message | null | undefined): string {
-  return message == null ? '' : excerpt(messageText(message), 80)
 }

@@ -101,6 +101,63 @@ describe('connectSglang', () => {
   })
 })
 
+describe('routed experts', () => {
+  /** Answers 3 sampled ids, and routing from `from` on: 2 layers, top 2, each index its place in the array. */
+  async function route(from: number, meta: object = {}) {
+    const bodies: Record<string, unknown>[] = []
+    const server = createServer((request, response) => {
+      let text = ''
+      request.on('data', (chunk: Buffer) => {
+        text += String(chunk)
+      })
+      request.on('end', () => {
+        if (request.method === 'GET') return response.end('{"model_path":"moe"}')
+        const body = JSON.parse(text) as { input_ids: number[] }
+        bodies.push(body)
+        const rows = body.input_ids.length + 3 - 1 - from
+        const indices = Int32Array.from({ length: rows * 2 * 2 }, (_, index) => index)
+        const output_token_logprobs = [5, 6, 7].map((id) => [-0.5, id, null])
+        const routed_experts = Buffer.from(indices.buffer).toString('base64')
+        const meta_info = { finish_reason: { type: 'stop' }, output_token_logprobs, routed_experts, ...meta }
+        return response.end(JSON.stringify({ meta_info }))
+      })
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as AddressInfo
+    const routed = await connectSglang({ url: `http://127.0.0.1:${port}`, routedExperts: { layers: 2, topK: 2 } })
+    const request = { ...(await requestOf()), promptIds: Int32Array.of(1, 2, 3, 4), knownExpertRows: 3 }
+    const reply = await routed.generate(request).catch((error: unknown) => error)
+    await routed[Symbol.asyncDispose]()
+    await new Promise((resolve) => server.close(resolve))
+    return { reply, body: bodies[0] }
+  }
+
+  test('are asked for from the first unknown position on, and read as they are', async () => {
+    const { reply, body } = await route(3)
+    expect(body).toMatchObject({ return_routed_experts: true, routed_experts_start_len: 3 })
+    const indices = Int32Array.from({ length: 3 * 2 * 2 }, (_, index) => index)
+    expect(reply).toMatchObject({ routedExperts: { positionStart: 3, layers: 2, topK: 2, indices } })
+  })
+
+  test('are taken from servers that begin at the first position whatever they are asked', async () => {
+    expect((await route(0)).reply).toMatchObject({ routedExperts: { positionStart: 0 } })
+  })
+
+  test.each([
+    ['of another shape', 2, {}],
+    ['that are missing', 3, { routed_experts: null }],
+    ['that are no 32-bit integers', 3, { routed_experts: 'AAA=' }],
+  ])('%s are refused', async (_name, from, meta) => {
+    expect((await route(from, meta)).reply).toMatchObject({ code: 'engine_bad_response' })
+  })
+
+  test('may be missing in an answer that was aborted', async () => {
+    const { reply } = await route(3, { finish_reason: { type: 'abort' }, routed_experts: null })
+    expect(reply).toMatchObject({ finishReason: 'abort' })
+    expect(reply).not.toHaveProperty('routedExperts')
+  })
+})
+
 describe('an engine that is not there', () => {
   test.each(['nonsense', 'ftp://127.0.0.1', ''])('%j is no address', async (url) => {
     await expect(connectSglang({ url })).rejects.toMatchObject({ code: 'engine_unreachable' })

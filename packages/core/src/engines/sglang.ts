@@ -7,10 +7,13 @@ import {
   excerpt,
   type FinishReason,
   type JsonValue,
+  type RoutedExperts,
   type SamplingRecord,
   type WeightSpan,
 } from '@agentrl/spec'
 import { Agent, request } from 'undici'
+import { generateBody } from './generate-body.ts'
+import { PromptTexts } from './prompt-texts.ts'
 import { type GenerateBody, readGenerateBody, readServerInfo } from './wire.ts'
 
 /**
@@ -35,6 +38,12 @@ export interface SglangOptions {
    * `temperature`; `raw` for a server that was started to return original ones.
    */
   readonly logprobMode?: SamplingRecord['logprobMode']
+  /**
+   * Asks for the experts that each token was routed to, for a server that was
+   * started to return them. The model's shape, since answers don't say it:
+   * layers that route, and experts a token. Default: not asked for.
+   */
+  readonly routedExperts?: { readonly layers: number; readonly topK: number }
 }
 
 /** An engine behind a connection pool, with what the server said of itself. */
@@ -72,13 +81,16 @@ class SglangClient {
   readonly #url: string
   readonly #timeoutMs: number
   readonly #logprobMode: SamplingRecord['logprobMode']
+  readonly #routedExperts: SglangOptions['routedExperts']
   readonly #headers: Record<string, string>
   readonly #agent: Agent
+  readonly #promptTexts = new PromptTexts()
 
   constructor(options: SglangOptions) {
     this.#url = readBaseUrl(options.url)
     this.#timeoutMs = options.timeoutMs ?? 30 * 60_000
     this.#logprobMode = options.logprobMode ?? 'temperature'
+    this.#routedExperts = options.routedExperts
     this.#headers = {
       'content-type': 'application/json',
       ...(options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` }),
@@ -106,13 +118,21 @@ class SglangClient {
   async generate(engineRequest: EngineRequest, { signal }: EngineOptions = {}): Promise<EngineReply> {
     try {
       const body = await this.#exchange('POST', '/generate', {
-        body: generateBody(engineRequest),
+        body: generateBody(engineRequest, {
+          wantsExperts: this.#routedExperts !== undefined,
+          promptTexts: this.#promptTexts,
+        }),
         timeoutMs: this.#timeoutMs,
         signal,
         // Routers with a consistent hash send the turns of one key to one engine.
         headers: engineRequest.routingKey === undefined ? {} : { 'x-smg-routing-key': engineRequest.routingKey },
       })
-      return toReply(readGenerateBody(body), this.#url)
+      const answer = readGenerateBody(body)
+      const reply = toReply(answer, this.#url)
+      const shape = this.#routedExperts
+      // What was aborted may come without routing: the rest of the turn is asked for all of it.
+      const isUnrouted = shape === undefined || (reply.finishReason === 'abort' && answer.routedExperts === null)
+      return isUnrouted ? reply : { ...reply, routedExperts: expertsOf(answer, engineRequest, shape) }
     } catch (error) {
       // Whether it was cancelled, timed out or broke off: the engine must not go on sampling for nobody.
       if (!(error instanceof EngineError) || error.code === 'engine_timeout' || error.code === 'engine_unreachable') {
@@ -176,35 +196,6 @@ function readBaseUrl(raw: string): string {
   )
 }
 
-function generateBody(engineRequest: EngineRequest): string {
-  const { sampling } = engineRequest
-  const rest = {
-    rid: engineRequest.requestId,
-    sampling_params: {
-      max_new_tokens: engineRequest.maxNewTokens,
-      temperature: sampling.temperature,
-      top_p: sampling.topP,
-      top_k: sampling.topK,
-      min_p: sampling.minP,
-      frequency_penalty: sampling.frequencyPenalty,
-      presence_penalty: sampling.presencePenalty,
-      repetition_penalty: sampling.repetitionPenalty,
-      ...(sampling.seed === undefined ? {} : { sampling_seed: sampling.seed }),
-      stop_token_ids: engineRequest.stopTokenIds,
-      ignore_eos: false,
-      skip_special_tokens: false,
-      spaces_between_special_tokens: false,
-      no_stop_trim: true,
-      n: 1,
-    },
-    return_logprob: true,
-    logprob_start_len: -1,
-    stream: false,
-  }
-  const ids = (engineRequest.promptIds as Int32Array).join(',')
-  return `{"input_ids":[${ids}],${JSON.stringify(rest).slice(1)}`
-}
-
 function toReply(body: GenerateBody, url: string): EngineReply {
   const { finish } = body
   if (finish.type === 'abort' && finish.statusCode !== null && finish.statusCode >= 400 && finish.statusCode < 500) {
@@ -231,6 +222,27 @@ function toReply(body: GenerateBody, url: string): EngineReply {
     weightSpans: weightSpans(body, count),
     ...(body.cachedTokens === null ? {} : { cachedTokens: body.cachedTokens }),
   }
+}
+
+/**
+ * The answer's experts, one row for each position but the last: from the one
+ * that was asked for on, or, from servers that don't know how to begin later,
+ * from the first on. Throws `engine_bad_response`.
+ */
+function expertsOf(
+  { routedExperts: indices, ids }: GenerateBody,
+  { promptIds, knownExpertRows = 0 }: EngineRequest,
+  { layers, topK }: { readonly layers: number; readonly topK: number },
+): RoutedExperts {
+  const positions = promptIds.length + (ids?.length ?? 0) - 1
+  const rows = (indices?.length ?? 0) / (layers * topK)
+  const positionStart = rows === positions ? 0 : knownExpertRows
+  if (indices !== null && positionStart + rows === positions) return { positionStart, layers, topK, indices }
+  throw new EngineError(
+    'engine_bad_response',
+    `Routing of ${positions - knownExpertRows} positions × ${layers} layers × top ${topK} was asked for; ` +
+      `found ${indices?.length ?? 'no'} indices. Does the server return routed experts, and is this the model's shape?`,
+  )
 }
 
 function weightSpans(body: GenerateBody, count: number): readonly WeightSpan[] {

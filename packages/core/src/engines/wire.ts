@@ -14,6 +14,8 @@ export interface GenerateBody {
   readonly cachedTokens: number | null
   readonly weightVersion: string | null
   readonly weightVersions: readonly WeightSpan[] | null
+  /** Expert indices as they were sent, flat; null where there are none. */
+  readonly routedExperts: Int32Array | null
 }
 
 const tokenRow = z.union([
@@ -35,6 +37,7 @@ const generateSchema = z.object({
     weight_versions: z
       .array(z.object({ version: z.union([z.string(), z.number()]), start: z.int(), end: z.int() }))
       .nullish(),
+    routed_experts: z.string().nullish(),
   }),
 })
 
@@ -61,7 +64,20 @@ export function readGenerateBody(raw: unknown): GenerateBody {
         tokenStart: span.start,
         tokenEnd: span.end,
       })) ?? null,
+    routedExperts: meta.routed_experts == null ? null : readInt32(meta.routed_experts),
   }
+}
+
+/** Little-endian 32-bit integers in base64. Throws `engine_bad_response`. */
+function readInt32(base64: string): Int32Array {
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.length % 4 !== 0) {
+    throw new EngineError(
+      'engine_bad_response',
+      `routed_experts are 32-bit integers in base64; found ${bytes.length} bytes`,
+    )
+  }
+  return Int32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readInt32LE(index * 4))
 }
 
 const serverInfoSchema = z.object({ model_path: z.string().nullish(), is_stand_in: z.boolean().nullish() })

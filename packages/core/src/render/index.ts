@@ -1,3 +1,11 @@
+export {
+  type CertifiedCase,
+  type CertifyOptions,
+  certifyTemplate,
+  type ShapeVerdict,
+  type TemplateCertificate,
+  type TokenDifference,
+} from './certify-template.ts'
 export type { ChatTemplate, RenderedText, RenderOptions, TemplateVariables } from './chat-template.ts'
 export { compileChatTemplate, renderChatTemplate } from './chat-template.ts'
 export type { RenderedSegment, RenderedTextSplitter, SplitText } from './control-tokens.ts'
@@ -14,5 +22,5 @@ export {
   type SuffixRequest,
 } from './renderer.ts'
 export type { ConversionOptions, TemplateMessages, TemplateValue } from './template-values.ts'
-export { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
+export { templateMember, templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 export type { AddedToken, DecodeOptions, Tokenizer } from './tokenizer.ts'

@@ -100,7 +100,7 @@ export function createSuffixTemplate(parts: SuffixTemplateParts): (query: Suffix
   }
 
   function closingOf(beginning: Beginning): string {
-    const closing = closings.get(beginning) ?? reasoningClosing(beginning, parts)
+    const closing = closings.get(beginning) ?? reasoningClosing(beginning, parts) ?? ''
     closings.set(beginning, closing)
     return closing
   }
@@ -179,16 +179,24 @@ function showsReasoning(
   beginning: Beginning,
   parts: SuffixTemplateParts,
 ): boolean {
-  return parts.historyReasoning === 'keep' || reasoning === '' || reasoningClosing(beginning, parts) !== ''
+  return parts.historyReasoning === 'keep' || reasoning === '' || reasoningClosing(beginning, parts) !== null
 }
 
-/** What the template writes between the reasoning of the latest reply and its text; nothing if it shows no reasoning. */
-function reasoningClosing(beginning: Beginning, parts: SuffixTemplateParts): string {
-  const reply: AssistantMessage = { role: 'assistant', content: replySentinel, reasoning_content: reasoningSentinel }
-  const text = renderPlace({ beginning, reply, parts }, [])?.text ?? ''
-  const start = text.indexOf(reasoningSentinel)
-  const end = text.indexOf(replySentinel)
-  return start < 0 || end < start ? '' : text.slice(start + reasoningSentinel.length, end)
+/**
+ * What the template writes to end the reasoning of the latest reply, ahead of
+ * what ends its turn; null if it shows no reasoning.
+ */
+function reasoningClosing(beginning: Beginning, parts: SuffixTemplateParts): string | null {
+  const tailBehind = (reply: AssistantMessage, sentinel: string): string | null => {
+    const text = renderPlace({ beginning, reply, parts }, [])?.text ?? ''
+    const start = text.indexOf(sentinel)
+    return start < 0 ? null : text.slice(start + sentinel.length)
+  }
+  const thought: AssistantMessage = { role: 'assistant', content: '', reasoning_content: reasoningSentinel }
+  const reasoningTail = tailBehind(thought, reasoningSentinel)
+  const textTail = tailBehind({ role: 'assistant', content: replySentinel }, replySentinel)
+  if (reasoningTail === null || textTail === null || !reasoningTail.endsWith(textTail)) return null
+  return reasoningTail.slice(0, reasoningTail.length - textTail.length)
 }
 
 /** The part of a tail that no new message wrote. */

@@ -1,3 +1,4 @@
+import { socketsPath } from '../relay-script.ts'
 import type { ReadOnlyMount } from '../sandbox-types.ts'
 import { controlPath } from './init-script.ts'
 
@@ -17,9 +18,6 @@ export interface BubblewrapArguments {
   /** Unix sockets of the host by the name that they get in `/run/agentrl-sockets`. */
   readonly sockets: Readonly<Record<string, string>>
 }
-
-/** Where sockets of the host are inside. */
-export const socketsPath = '/run/agentrl-sockets'
 
 /** Parts of `/etc` that programs need and that tell nothing of the host; `/etc/ssl/private` is not among them. */
 const sharedEtc = [

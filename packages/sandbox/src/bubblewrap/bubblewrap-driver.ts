@@ -2,18 +2,19 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
-import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { plainEnvironment, sandboxMarks } from '../command-environment.ts'
 import { createCommandFolder } from '../command-folder.ts'
+import { type EgressRoute, type EgressRoutes, openEgressRoutes } from '../egress-routes.ts'
 import { sandboxProcesses } from '../host-processes.ts'
+import { invalidOption } from '../invalid-option.ts'
 import { terminateProcessGroup } from '../process-group.ts'
-import { relayScript } from '../relay-script.ts'
+import { relayScript, socketsPath } from '../relay-script.ts'
 import type { SandboxDriver } from '../sandbox.ts'
 import type { RunningCommand, SandboxBackend, StartCommand } from '../sandbox-backend.ts'
 import { createSandboxFolder, listSandboxFolders, removeFolder, type SandboxFolder } from '../sandbox-folder.ts'
 import type { SandboxCapabilities } from '../sandbox-types.ts'
-import { socketsPath } from './bubblewrap-arguments.ts'
 import { initScript } from './init-script.ts'
 import { fillPrivateRoot, home } from './private-root.ts'
 import { type Bubblewrap, startBubblewrap } from './start-bubblewrap.ts'
@@ -28,8 +29,9 @@ import { type Bubblewrap, startBubblewrap } from './start-bubblewrap.ts'
  * Commands are root inside, and the user of this process outside; they have no
  * capabilities. Memory, disk and the number of processes are not limited.
  *
- * The network is nothing at all, or one Unix socket of the host that a relay of
- * ours makes heard on the sandbox's own loopback, or the host's network.
+ * The network is nothing at all; or what a relay of ours makes heard on the
+ * sandbox's own loopback, which is the adapter, a proxy that knows a list of
+ * hosts, or both; or the host's network.
  */
 export interface BubblewrapDriverOptions {
   /** Where sandboxes have their folders. Default `<tmp>/agentrl-sandboxes`. */
@@ -49,7 +51,7 @@ const capabilities: SandboxCapabilities = {
   hasImages: false,
   hasResources: false,
   hasMounts: true,
-  egress: ['none', 'adapter', 'open'],
+  egress: ['none', 'adapter', 'hosts', 'open'],
 }
 
 /** Where the host's Node binary is inside, for the relay. */
@@ -63,29 +65,31 @@ export function createBubblewrapDriver(options: BubblewrapDriverOptions = {}): S
   async function createBackend(resolved: ResolvedBootOptions): Promise<SandboxBackend> {
     const folder = await createSandboxFolder(base, 'bubblewrap', resolved, clock)
     const control = join(folder.folder, 'control')
-    const { egress } = resolved
-    const adapter = 'adapter' in egress ? egress.adapter : undefined
     let bubblewrap: Bubblewrap | undefined
+    let egress: EgressRoutes | undefined
     try {
       await layOut(folder.root, control, resolved)
+      egress = await openEgressRoutes(resolved.egress, folder.folder, logger)
+      const { routes } = egress
       bubblewrap = await startBubblewrap(
         {
           root: folder.root,
           control,
           mounts: [
             ...resolved.mounts,
-            ...(adapter === undefined ? [] : [{ hostPath: process.execPath, path: nodePath }]),
+            ...(routes.length === 0 ? [] : [{ hostPath: process.execPath, path: nodePath }]),
           ],
-          hasNetwork: egress.kind === 'open',
-          sockets: adapter === undefined ? {} : { adapter: adapter.socketPath },
+          hasNetwork: resolved.egress.kind === 'open',
+          sockets: Object.fromEntries(routes.map(({ name, socketPath }) => [name, socketPath])),
         },
         { id: folder.id, program, timeoutMs: bootTimeoutMs },
       )
-      const backend = bubblewrapBackend(folder, control, resolved, bubblewrap)
-      if (adapter !== undefined) await startRelay(backend, 'adapter', adapter.port)
+      const backend = bubblewrapBackend({ folder, control, options: resolved, bubblewrap, egress })
+      if (routes.length > 0) await startRelay(backend, routes)
       return backend
     } catch (cause) {
       if (bubblewrap !== undefined) await end(bubblewrap)
+      await egress?.[Symbol.asyncDispose]()
       await folder.remove()
       if (cause instanceof SandboxError) throw cause
       throw new SandboxError('sandbox_boot_failed', `Sandbox ${folder.id} could not be laid out: ${String(cause)}`, {
@@ -123,12 +127,15 @@ async function layOut(root: string, control: string, options: ResolvedBootOption
   ])
 }
 
-function bubblewrapBackend(
-  folder: SandboxFolder,
-  control: string,
-  options: ResolvedBootOptions,
-  bubblewrap: Bubblewrap,
-): SandboxBackend {
+interface BackendParts {
+  readonly folder: SandboxFolder
+  readonly control: string
+  readonly options: ResolvedBootOptions
+  readonly bubblewrap: Bubblewrap
+  readonly egress: EgressRoutes
+}
+
+function bubblewrapBackend({ folder, control, options, bubblewrap, egress }: BackendParts): SandboxBackend {
   let commandCount = 0
   return {
     id: folder.id,
@@ -136,7 +143,7 @@ function bubblewrapBackend(
     capabilities,
     options,
     home,
-    env: { ...plainEnvironment({ home, tmp: '/tmp' }), ...sandboxMarks(folder.id, '') },
+    env: { ...plainEnvironment({ home, tmp: '/tmp' }), ...sandboxMarks(folder.id, ''), ...egress.env },
     commandPath: (path) => path,
     extendLifetime: folder.extendLifetime,
     start(command) {
@@ -145,6 +152,7 @@ function bubblewrapBackend(
     },
     async end() {
       await end(bubblewrap)
+      await egress[Symbol.asyncDispose]()
       await folder.remove()
     },
   }
@@ -168,24 +176,27 @@ async function startCommand(
       ...folder.readStreams(),
       exitCode: exited,
       group: namespace.group(leader),
-      release() {},
     }
   } finally {
     await folder.remove()
   }
 }
 
-/** Starts the relay from a port of the sandbox's loopback to a bound socket, and waits until it listens. */
-async function startRelay(backend: SandboxBackend, socket: string, port: number): Promise<void> {
+/** Starts the relay from ports of the sandbox's loopback to bound sockets, and waits until it listens. */
+async function startRelay(backend: SandboxBackend, routes: readonly EgressRoute[]): Promise<void> {
   const relay = await backend.start({
-    argv: [nodePath, '/run/agentrl/relay.cjs', `${socketsPath}/${socket}`, `${port}`],
+    argv: [
+      nodePath,
+      '/run/agentrl/relay.cjs',
+      ...routes.flatMap(({ name, port }) => [`${socketsPath}/${name}`, `${port}`]),
+    ],
     env: { AGENTRL_SANDBOX_ID: backend.id },
     cwd: '/',
   })
   for await (const chunk of relay.stdout) {
     if (Buffer.from(chunk).includes('listening')) return
   }
-  throw new SandboxError('sandbox_boot_failed', `The relay on port ${port} of sandbox ${backend.id} did not start`)
+  throw new SandboxError('sandbox_boot_failed', `The relay of sandbox ${backend.id} did not start`)
 }
 
 async function end({ init, namespace, kill }: Bubblewrap): Promise<void> {

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { excerpt, SandboxError, unreachable } from '@agentrl/spec'
@@ -34,7 +33,10 @@ interface Settlers {
 }
 
 export interface InitStreams {
-  readonly process: Pick<ChildProcess, 'once'>
+  readonly process: {
+    once(event: 'exit', listener: (code: number | null, signal: string | null) => void): unknown
+    once(event: 'error', listener: (error: Error) => void): unknown
+  }
   readonly stdin: Writable
   readonly stdout: Readable
   readonly stderr: Readable
@@ -89,10 +91,16 @@ export function connectInit(name: string, { process, stdin, stdout, stderr }: In
       case 'refused':
         commands.get(event.number)?.start(undefined)
         break
-      case 'exited':
-        commands.get(event.number)?.exit(event.exitCode)
+      case 'exited': {
+        const settlers = commands.get(event.number)
         commands.delete(event.number)
+        settlers?.exit(event.exitCode)
+        // Without effect on a command that has started.
+        settlers?.fail(
+          new SandboxError('sandbox_exec_failed', `${name} could not start a command`, { isRetryable: true }),
+        )
         break
+      }
       default:
         unreachable(event)
     }

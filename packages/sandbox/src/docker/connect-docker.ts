@@ -1,6 +1,6 @@
 import { SandboxError } from '@agentrl/spec'
 import Docker from 'dockerode'
-import { invalidOption } from '../boot-options.ts'
+import { invalidOption } from '../invalid-option.ts'
 
 /** Where a Docker daemon is. */
 export interface DockerConnection {

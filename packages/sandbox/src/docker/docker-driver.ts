@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   type Clock,
   type Logger,
@@ -10,12 +13,14 @@ import {
 } from '@agentrl/spec'
 import type Docker from 'dockerode'
 import type { Container, ContainerCreateOptions, ContainerInfo } from 'dockerode'
-import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { sandboxMarks } from '../command-environment.ts'
+import { type EgressRoutes, openEgressRoutes } from '../egress-routes.ts'
+import { invalidOption } from '../invalid-option.ts'
 import type { SandboxDriver } from '../sandbox.ts'
 import type { SandboxBackend } from '../sandbox-backend.ts'
-import type { SandboxCapabilities, SandboxRecord } from '../sandbox-types.ts'
+import type { EgressPolicy, SandboxCapabilities, SandboxRecord } from '../sandbox-types.ts'
 import { callError, connectDocker, type DockerConnection, isLocalDaemon, reasonOf, statusOf } from './connect-docker.ts'
 import { runDockerExec, startDockerExec } from './docker-exec.ts'
 import { startDockerRelay } from './docker-relay.ts'
@@ -63,7 +68,7 @@ export function createDockerDriver(options: DockerDriverOptions = {}): SandboxDr
       bootSandbox({
         driver: 'docker',
         resolved: resolveBootOptions(bootOptions, { name: 'docker', capabilities }),
-        createBackend: (resolved) => createBackend(docker, resolved, options, capabilities, clock),
+        createBackend: (resolved) => createBackend({ docker, resolved, options, capabilities, clock, logger }),
         clock,
         logger,
       }),
@@ -91,40 +96,52 @@ function capabilitiesOf(options: DockerDriverOptions): SandboxCapabilities {
     hasResources: true,
     // Both bind something of this machine into the container.
     hasMounts: isLocalDaemon(options),
-    egress: isLocalDaemon(options) ? ['none', 'adapter', 'open'] : ['none', 'open'],
+    egress: isLocalDaemon(options) ? ['none', 'adapter', 'hosts', 'open'] : ['none', 'open'],
   }
 }
 
-async function createBackend(
-  docker: Docker,
-  resolved: ResolvedBootOptions,
-  options: DockerDriverOptions,
-  capabilities: SandboxCapabilities,
-  clock: Clock,
-): Promise<SandboxBackend> {
+interface BackendRequest {
+  readonly docker: Docker
+  readonly resolved: ResolvedBootOptions
+  readonly options: DockerDriverOptions
+  readonly capabilities: SandboxCapabilities
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+async function createBackend({
+  docker,
+  resolved,
+  options,
+  capabilities,
+  clock,
+  logger,
+}: BackendRequest): Promise<SandboxBackend> {
   const image = resolved.image ?? options.image
   if (image === undefined) throw invalidOption('The docker driver needs an image')
   const id = sandboxId(`docker-${randomBytes(6).toString('hex')}`)
   const createdAt = clock.now()
   const containers: Container[] = []
+  let egress: EgressRoutes | undefined
   const removeAll = async (): Promise<void> => {
     await Promise.all(containers.map((container) => removeContainer(container)))
+    await egress?.[Symbol.asyncDispose]()
   }
   try {
+    egress = await openDockerRoutes(resolved.egress, logger)
+    const { routes, env } = egress
     const created = await createContainer(docker, containerOptions(id, image, createdAt, resolved, options), options)
     containers.push(created)
     await created.start()
     const home = await prepareContainer(created, resolved.workdir)
-    if (resolved.egress.kind === 'adapter') {
-      containers.push(await startDockerRelay(docker, { id, image, container: created, route: resolved.egress.adapter }))
-    }
+    if (routes.length > 0) containers.push(await startDockerRelay(docker, { id, image, container: created, routes }))
     return {
       id,
       driver: 'docker',
       capabilities,
       options: resolved,
       home,
-      env: { TMPDIR: '/tmp', LANG: 'C.UTF-8', ...sandboxMarks(id, '') },
+      env: { TMPDIR: '/tmp', LANG: 'C.UTF-8', ...sandboxMarks(id, ''), ...env },
       commandPath: (path) => path,
       start: (command) => startDockerExec(created, command),
       async extendLifetime(lifetimeMs) {
@@ -137,6 +154,24 @@ async function createBackend(
   } catch (error) {
     await removeAll().catch(() => {})
     throw bootError(error, image)
+  }
+}
+
+/** The routes of a policy; a proxy gets a folder of its own on the host. */
+async function openDockerRoutes(policy: EgressPolicy, logger: Logger): Promise<EgressRoutes> {
+  if (policy.kind !== 'hosts') return openEgressRoutes(policy, '', logger)
+  const folder = await mkdtemp(join(tmpdir(), 'agentrl-docker-'))
+  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  const opened = await openEgressRoutes(policy, folder, logger).catch(async (error: unknown) => {
+    await removeFolder()
+    throw error
+  })
+  return {
+    ...opened,
+    async [Symbol.asyncDispose]() {
+      await opened[Symbol.asyncDispose]()
+      await removeFolder()
+    },
   }
 }
 
@@ -168,7 +203,8 @@ function containerOptions(
       NetworkMode: egress.kind === 'open' ? network : 'none',
       SecurityOpt: ['no-new-privileges'],
       PidsLimit: resources.maxProcesses ?? maxProcesses,
-      Binds: mounts.map(({ hostPath, path }) => `${hostPath}:${path}:ro`),
+      // Not Binds: those make a folder of the host where there is none.
+      Mounts: mounts.map(({ hostPath, path }) => ({ Type: 'bind', Source: hostPath, Target: path, ReadOnly: true })),
       ...(cpus === undefined ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
       // No swap beside the memory.
       ...(memoryBytes === undefined ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),

@@ -1,19 +1,17 @@
 import { SandboxError, type SandboxId } from '@agentrl/spec'
 import type Docker from 'dockerode'
 import type { Container } from 'dockerode'
-import { relayScript } from '../relay-script.ts'
-import type { AdapterRoute } from '../sandbox-types.ts'
+import type { EgressRoute } from '../egress-routes.ts'
+import { relayScript, socketsPath } from '../relay-script.ts'
 import { demuxStream } from './demux-stream.ts'
 
 export interface DockerRelayOptions {
   readonly id: SandboxId
   readonly image: string
-  /** The container whose loopback gets the port. */
+  /** The container whose loopback gets the ports. */
   readonly container: Container
-  readonly route: AdapterRoute
+  readonly routes: readonly EgressRoute[]
 }
-
-const socketPath = '/run/agentrl-adapter'
 
 /**
  * The relay of a container without a network: a second container that shares
@@ -22,11 +20,14 @@ const socketPath = '/run/agentrl-adapter'
  * read-only over the same image, so an image needs nothing for it.
  */
 export async function startDockerRelay(docker: Docker, options: DockerRelayOptions): Promise<Container> {
-  const { id, image, container, route } = options
+  const { id, image, container, routes } = options
   const relay = await docker.createContainer({
     Image: image,
     name: `agentrl-${id}.relay`,
-    Entrypoint: ['/run/agentrl-node', '-e', relayScript, socketPath, `${route.port}`],
+    Entrypoint: [
+      ...['/run/agentrl-node', '-e', relayScript],
+      ...routes.flatMap(({ name, port }) => [`${socketsPath}/${name}`, `${port}`]),
+    ],
     Cmd: [],
     User: 'root',
     Labels: { 'agentrl.driver': 'docker', 'agentrl.sandbox': id },
@@ -36,11 +37,11 @@ export async function startDockerRelay(docker: Docker, options: DockerRelayOptio
       SecurityOpt: ['no-new-privileges'],
       CapDrop: ['ALL'],
       PidsLimit: 64,
-      Binds: [
-        `${process.execPath}:/run/agentrl-node:ro`,
-        `${route.socketPath}:${socketPath}`,
-        ...['/lib', '/lib64', '/usr/lib'].map((path) => `${path}:${path}:ro`),
-      ],
+      Mounts: [
+        { hostPath: process.execPath, path: '/run/agentrl-node' },
+        ...routes.map(({ name, socketPath }) => ({ hostPath: socketPath, path: `${socketsPath}/${name}` })),
+        ...['/lib', '/lib64', '/usr/lib'].map((path) => ({ hostPath: path, path })),
+      ].map(({ hostPath, path }) => ({ Type: 'bind', Source: hostPath, Target: path, ReadOnly: true })),
     },
   })
   const stream = await relay.attach({ stream: true, stdout: true, stderr: true })
@@ -50,5 +51,5 @@ export async function startDockerRelay(docker: Docker, options: DockerRelayOptio
     if (String(chunk).includes('listening')) return relay
   }
   await relay.remove({ force: true }).catch(() => {})
-  throw new SandboxError('sandbox_boot_failed', `The relay on port ${route.port} of sandbox ${id} did not start`)
+  throw new SandboxError('sandbox_boot_failed', `The relay of sandbox ${id} did not start`)
 }

@@ -9,9 +9,10 @@ import {
   systemClock,
 } from '@agentrl/spec'
 import { Sandbox as E2bSandbox, NotFoundError } from 'e2b'
-import { invalidOption, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { sandboxMarks } from '../command-environment.ts'
+import { invalidOption } from '../invalid-option.ts'
 import type { SandboxDriver } from '../sandbox.ts'
 import type { SandboxBackend } from '../sandbox-backend.ts'
 import type { EgressPolicy, SandboxCapabilities, SandboxRecord } from '../sandbox-types.ts'

@@ -1,4 +1,4 @@
-import { invalidOption } from '../boot-options.ts'
+import { invalidOption } from '../invalid-option.ts'
 import type { SandboxResources } from '../sandbox-types.ts'
 
 /** How a gateway hears of the image of a boot. */

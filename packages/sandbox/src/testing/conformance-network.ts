@@ -18,12 +18,17 @@ const needs =
   ({ driver }: ConformanceSetup): string | undefined =>
     driver.capabilities.egress.includes(kind) ? undefined : `the driver does not enforce the egress policy "${kind}"`
 
-/** Prints the body at host $1, port $2, path $3, with whatever client the sandbox has. */
-const fetchScript = `request() { printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "$1"; }
-body() { sed '1,/^.$/d'; }
-if command -v curl > /dev/null; then exec curl -sS -m 5 "http://$1:$2$3"; fi
-if command -v bash > /dev/null; then exec bash -c 'exec 3<>"/dev/tcp/$1/$2" && printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$3" >&3 && sed "1,/^.$/d" <&3' bash "$@"; fi
-reply=$(request "$3" | nc -w 5 "$1" "$2") && printf %s "$reply" | body`
+/** Prints the body at host $1, port $2, path $3, with whatever client the sandbox has; by the proxy where there is one. */
+const fetchScript = `if [ -n "$HTTP_PROXY" ] && [ "$4" = proxied ]; then
+  address=\${HTTP_PROXY#http://}
+  set -- "\${address%:*}" "\${address##*:}" "http://$1:$2$3"
+fi
+if command -v bash > /dev/null; then
+  reply=$(bash -c 'exec 3<>"/dev/tcp/$1/$2" && printf "GET %s HTTP/1.0\\r\\n\\r\\n" "$3" >&3 && cat <&3' bash "$@")
+else
+  reply=$(printf 'GET %s HTTP/1.0\\r\\n\\r\\n' "$3" | nc -w 5 "$1" "$2")
+fi || exit 1
+case $reply in *" 200 "*) printf %s "$reply" | sed '1,/^.$/d' ;; *) exit 1 ;; esac`
 
 async function withServer<T>(listen: (server: Server) => void, work: (server: Server) => Promise<T>): Promise<T> {
   const server = createServer((request, response) => response.end(`pong ${request.url}`))
@@ -38,11 +43,12 @@ async function withServer<T>(listen: (server: Server) => void, work: (server: Se
 }
 
 async function fetchInside(setup: ConformanceSetup, egress: EgressPolicy, urls: readonly URL[]): Promise<string[]> {
+  const proxied = egress.kind === 'hosts' ? 'proxied' : 'direct'
   const sandbox = await setup.driver.boot({ ...setup.boot, labels, egress })
   try {
     const outcomes = await Promise.all(
       urls.map(({ hostname, port, pathname }) =>
-        sandbox.exec(['/bin/sh', '-c', fetchScript, 'sh', hostname, port, pathname], { timeoutMs: 20_000 }),
+        sandbox.exec(['/bin/sh', '-c', fetchScript, 'sh', hostname, port, pathname, proxied], { timeoutMs: 20_000 }),
       ),
     )
     return outcomes.map((outcome) => (ending(outcome) === 'exited 0' ? outcome.stdout.trim() : 'unreachable'))
@@ -86,5 +92,16 @@ export const networkCases: readonly ConformanceCase[] = [
         }),
       ),
     needs('adapter'),
+  ),
+  plainCase(
+    'with the egress policy "hosts" a listed host is reached, and another is not',
+    (setup) =>
+      withHostPort((listed) =>
+        withHostPort(async (other) => {
+          const egress: EgressPolicy = { kind: 'hosts', hosts: ['example.org', listed.host] }
+          assert.deepEqual(await fetchInside(setup, egress, [listed, other]), ['pong /', 'unreachable'])
+        }),
+      ),
+    needs('hosts'),
   ),
 ]

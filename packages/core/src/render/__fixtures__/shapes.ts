@@ -72,7 +72,6 @@ const shapes: Readonly<Record<ShapeName, ShapeTokens>> = {
 
 export type ShapeName = 'closed-turns' | 'next-opens' | 'channels' | 'joined-turns' | 'tools-at-last-user' | 'tools-at-first-user' | 'open-reasoning' | 'strict-system' | 'numbered-calls' | 'system-switch' | 'spaced-end' | 'plain-marks'
 
-export const shapeNames = Object.keys(shapes) as readonly ShapeName[]
 
 export function loadShape(name: ShapeName): TemplateShape {
   const { tokens, stops, specialTokens = {} }: ShapeTokens = shapes[name]

@@ -1,9 +1,18 @@
 import { getAttribute, getItem, isDictAttribute } from '../python/attributes.ts'
 import { binary, call, contains, equals, isTrue, order, slice, toList, unary } from '../python/operators.ts'
 import { templateRuntimeError, typeError } from '../python/python-error.ts'
-import { quote, str, typeName } from '../python/represent.ts'
+import { quote, repr, str, typeName } from '../python/represent.ts'
 import { isStr, joinAll, textOf } from '../python/text.ts'
-import { Dict, noKeywords, type Str, Tuple, Undefined, type Value } from '../python/values.ts'
+import {
+  Dict,
+  dictOf,
+  type KeywordArguments,
+  noKeywords,
+  type Str,
+  Tuple,
+  Undefined,
+  type Value,
+} from '../python/values.ts'
 import type { FilterFunction } from './filter-signature.ts'
 import { filters } from './filters.ts'
 import type { Frame } from './run.ts'
@@ -117,7 +126,7 @@ export function compileExpression(expression: Expression, place: Place): Evaluat
   }
 }
 
-export function compileAll(expressions: readonly Expression[], place: Place): Evaluate[] {
+function compileAll(expressions: readonly Expression[], place: Place): Evaluate[] {
   return expressions.map((expression) => compileExpression(expression, place))
 }
 
@@ -221,7 +230,7 @@ function compileItem(expression: Extract<Expression, { kind: 'item' }>, place: P
 /** What a call passes: evaluated positional and keyword arguments. */
 interface EvaluatedArguments {
   readonly positional: Value[]
-  readonly keywords: ReadonlyMap<string, Value>
+  readonly keywords: KeywordArguments
 }
 
 /** Evaluates arguments; `first` goes in front, `caller` among the keywords. */
@@ -235,20 +244,19 @@ export function compileArguments(given: CallArguments, place: Place): (frame: Fr
   const spreadKeywords = given.spreadKeywords === null ? null : compileExpression(given.spreadKeywords, place)
   return (frame) => {
     const values = positional.map((argument) => argument(frame))
-    const named = new Map(keywords.map(([name, value]) => [name, value(frame)] as const))
+    const named = dictOf(keywords.map(([name, value]) => [name, value(frame)] as const))
     if (spread !== null) values.push(...toList(spread(frame)))
     if (spreadKeywords !== null) addKeywords(named, spreadKeywords(frame))
     return { positional: values, keywords: named }
   }
 }
 
-function addKeywords(named: Map<string, Value>, spread: Value): void {
+function addKeywords(named: Dict, spread: Value): void {
   if (!(spread instanceof Dict)) throw typeError(`argument after ** must be a mapping, not ${typeName(spread)}`)
   for (const { key, value } of spread.entries()) {
     if (!isStr(key)) throw typeError('keywords must be strings')
-    const name = textOf(key)
-    if (named.has(name)) throw typeError(`got multiple values for keyword argument ${quote(name)}`)
-    named.set(name, value)
+    if (named.has(key)) throw typeError(`got multiple values for keyword argument ${textOf(repr(key))}`)
+    named.set(key, value)
   }
 }
 

@@ -215,7 +215,9 @@ class Compiler {
       const called = callee(frame)
       const { positional, keywords } = given(frame)
       if (keywords.has('caller')) throw typeError("got multiple values for keyword argument 'caller'")
-      out.push(str(call(called, positional, new Map([...keywords, ['caller', caller]]))))
+      const withCaller = keywords.copy()
+      withCaller.set('caller', caller)
+      out.push(str(call(called, positional, withCaller)))
       return 'next'
     }
   }

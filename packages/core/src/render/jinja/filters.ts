@@ -29,7 +29,7 @@ import {
   typeError,
   unsupported,
 } from '../python/python-error.ts'
-import { quote, str, typeName } from '../python/represent.ts'
+import { repr, str, typeName } from '../python/represent.ts'
 import { isStr, joinAll, textOf } from '../python/text.ts'
 import {
   Dict,
@@ -322,9 +322,10 @@ function* slices(value: Value, sliceCount: Value, fill: Value): IterableIterator
 function mapping(positional: readonly Value[], keywords: KeywordArguments): Getter {
   const attribute = keywords.get('attribute')
   if (positional.length === 0 && attribute !== undefined) {
-    for (const name of keywords.keys()) {
-      if (name !== 'attribute' && name !== 'default')
-        throw filterArgumentError(`Unexpected keyword argument ${quote(name)}`)
+    for (const key of keywords.keys()) {
+      if (!equals(key, 'attribute') && !equals(key, 'default')) {
+        throw filterArgumentError(`Unexpected keyword argument ${textOf(repr(key))}`)
+      }
     }
     return attributeGetter(attribute, keywords.get('default') ?? null)
   }

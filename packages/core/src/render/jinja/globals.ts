@@ -2,7 +2,7 @@ import { bind, signature } from '../python/arguments.ts'
 import { dictFromArguments, dictFromKeys } from '../python/attributes.ts'
 import { PythonError, unsupported } from '../python/python-error.ts'
 import { str, typeName } from '../python/represent.ts'
-import { isStr, textOf } from '../python/text.ts'
+import { derive, isStr, textOf } from '../python/text.ts'
 import { BuiltinFunction, type KeywordArguments, PythonObject, type Value } from '../python/values.ts'
 import { Cycler, Joiner, Namespace, safeRange } from './objects.ts'
 import { formatTime } from './strftime.ts'
@@ -54,7 +54,7 @@ export function templateGlobals(now: () => Date): ReadonlyMap<string, Value> {
       const [format = null] = bind(signature('strftime_now', 'format'), positional, keywords)
       if (!isStr(format))
         throw new PythonError('TypeError', `strftime() argument 1 must be str, not ${typeName(format)}`)
-      return formatTime(now(), textOf(format))
+      return derive(formatTime(now(), textOf(format)), format)
     }),
   ])
 }

@@ -2,7 +2,7 @@ import { dictFromArguments } from '../python/attributes.ts'
 import { toIndex } from '../python/numbers.ts'
 import { equals, iterate, length, sliceBounds } from '../python/operators.ts'
 import { indexError, overflowError, PythonError, typeError, valueError } from '../python/python-error.ts'
-import { quote, typeName } from '../python/represent.ts'
+import { quote, repr, typeName } from '../python/represent.ts'
 import { isStr, textOf } from '../python/text.ts'
 import {
   BuiltinFunction,
@@ -347,7 +347,7 @@ export class Macro extends PythonObject {
   }
 
   override call(positional: readonly Value[], keywords: KeywordArguments): Value {
-    const rest = new Map(keywords)
+    const rest = keywords.copy()
     const values: (Value | undefined)[] = positional.slice(0, this.parameters.length)
     let hasCaller = values.length === this.parameters.length && this.parameters.includes('caller')
     for (const name of this.parameters.slice(values.length)) {
@@ -356,10 +356,10 @@ export class Macro extends PythonObject {
       rest.delete(name)
     }
     if (this.accepts.caller && !hasCaller) {
-      values.push(rest.get('caller') ?? new Undefined(() => 'No caller defined'))
+      values.push(rest.getText('caller') ?? new Undefined(() => 'No caller defined'))
       rest.delete('caller')
     }
-    if (this.accepts.keywords) values.push(dictFromArguments([], rest))
+    if (this.accepts.keywords) values.push(rest)
     else this.refuse(rest)
     const extra = positional.slice(this.parameters.length)
     if (this.accepts.positional) values.push(new Tuple(extra))
@@ -369,7 +369,7 @@ export class Macro extends PythonObject {
     return this.invoke(values)
   }
 
-  private refuse(rest: ReadonlyMap<string, Value>): void {
+  private refuse(rest: KeywordArguments): void {
     const [first] = rest.keys()
     if (first === undefined) return
     if (rest.has('caller')) {
@@ -377,7 +377,7 @@ export class Macro extends PythonObject {
         `macro ${this.shownName()} was invoked with two values for the special caller argument. This is most likely a bug.`,
       )
     }
-    throw typeError(`macro ${this.shownName()} takes no keyword argument ${quote(first)}`)
+    throw typeError(`macro ${this.shownName()} takes no keyword argument ${textOf(repr(first))}`)
   }
 
   private shownName(): string {

@@ -9,9 +9,19 @@ import { formatPercent } from '../python/percent-format.ts'
 import { filterArgumentError, PythonError, typeError, unsupported, valueError } from '../python/python-error.ts'
 import { repr, str, typeName } from '../python/represent.ts'
 import { center, replace, splitLines, strip } from '../python/string-methods.ts'
-import { derive, isMarkup, isStr, joinAll, textOf, toMarkup, withoutMarkup } from '../python/text.ts'
+import {
+  derive,
+  isMarked,
+  isMarkup,
+  isStr,
+  joinAll,
+  markWhole,
+  textOf,
+  toMarkup,
+  withoutMarkup,
+} from '../python/text.ts'
 import { capitalize, whitespaceClass } from '../python/unicode.ts'
-import { Dict, dictOf, noKeywords, type Str, Tuple, Undefined, type Value } from '../python/values.ts'
+import { Dict, type KeywordArguments, noKeywords, type Str, Tuple, Undefined, type Value } from '../python/values.ts'
 import { type FilterFunction, filter } from './filter-signature.ts'
 import { wrapText } from './word-wrap.ts'
 
@@ -143,11 +153,11 @@ function stripTags(value: Value): Str {
   return derive(collapsed, source)
 }
 
-function formatted(template: Value, positional: readonly Value[], keywords: ReadonlyMap<string, Value>): Value {
+function formatted(template: Value, positional: readonly Value[], keywords: KeywordArguments): Value {
   if (positional.length > 0 && keywords.size > 0) {
     throw filterArgumentError("can't handle positional and keyword arguments at the same time")
   }
-  return formatPercent(softStr(template), keywords.size > 0 ? dictOf(keywords) : new Tuple(positional))
+  return formatPercent(softStr(template), keywords.size > 0 ? keywords : new Tuple(positional))
 }
 
 function toJson(
@@ -161,7 +171,9 @@ function toJson(
   // Python looks at the indentation only where there is something to indent.
   const indent = isStr(value) ? null : indentation
   const options = jsonDumpsOptions(isTrue(ensureAscii), indent, pair, isTrue(sortKeys))
-  return jsonDumps(value, options)
+  const layout = [indent, ...(pair ?? [])].filter((part) => isStr(part))
+  const json = jsonDumps(value, options)
+  return layout.some(isMarked) ? markWhole(textOf(json)) : json
 }
 
 function unsupportedFilter(name: string): [string, FilterFunction] {
@@ -217,7 +229,7 @@ export const textFilters: ReadonlyMap<string, FilterFunction> = new Map([
       const options = { breaksLongWords: isTrue(breakLong), breaksOnHyphens: isTrue(onHyphens) }
       const separator = wrapString === null ? '\n' : textOf(wrapString)
       const lines = splitLines(value).map((line) => wrapText(textOf(line), toIndex(width), options).join(separator))
-      return derive(lines.join(separator), value)
+      return derive(lines.join(separator), value, wrapString ?? '')
     },
   ),
   filter('wordcount', ['s'], (value) => textOf(softStr(value)).match(wordPattern)?.length ?? 0),

@@ -1,4 +1,6 @@
 import { typeError } from './python-error.ts'
+import { repr, str } from './represent.ts'
+import { textOf } from './text.ts'
 import type { KeywordArguments, Value } from './values.ts'
 
 /** A parameter list: names in order; one that ends in `?` may be left out. `/` as the first entry: no name may be used. */
@@ -30,11 +32,11 @@ export function bind(
     throw typeError(`${name}() takes at most ${names.length} arguments (${positional.length} given)`)
   }
   const bound: (Value | undefined)[] = names.map((_, index) => positional[index])
-  for (const [key, value] of keywords) {
-    const index = isPositionalOnly ? -1 : names.indexOf(key)
+  for (const { key, value } of keywords.entries()) {
+    const index = names.indexOf(textOf(str(key)))
     if (isPositionalOnly) throw typeError(`${name}() takes no keyword arguments`)
-    if (index === -1) throw typeError(`${name}() got an unexpected keyword argument '${key}'`)
-    if (bound[index] !== undefined) throw typeError(`${name}() got multiple values for argument '${key}'`)
+    if (index === -1) throw typeError(`${name}() got an unexpected keyword argument ${textOf(repr(key))}`)
+    if (bound[index] !== undefined) throw typeError(`${name}() got multiple values for argument ${textOf(repr(key))}`)
     bound[index] = value
   }
   for (let index = 0; index < required; index += 1) {

@@ -127,9 +127,7 @@ function boundFormat(self: Str, name: 'format' | 'format_map'): Value {
       if (name === 'format') return formatWithFields(self, positional, keywords, fieldAccess)
       const [mapping] = bind(signature(name, '/', 'mapping'), positional, keywords)
       if (!(mapping instanceof Dict)) throw typeError(`format_map() takes a mapping, not ${typeName(mapping ?? null)}`)
-      const named = new Map<string, Value>()
-      for (const { key, value } of mapping.entries()) if (isStr(key)) named.set(textOf(key), value)
-      return formatWithFields(self, [], named, fieldAccess)
+      return formatWithFields(self, [], mapping, fieldAccess)
     },
     'function',
   )
@@ -266,7 +264,7 @@ function floatAttribute(self: Float, name: string): Value | undefined {
 }
 
 /** `dict.items()`, `dict.keys()` and `dict.values()`. */
-export class DictView extends PythonObject {
+class DictView extends PythonObject {
   readonly typeName: string
   private readonly dict: Dict
   private readonly kind: 'items' | 'keys' | 'values'
@@ -323,7 +321,7 @@ export function dictFromArguments(positional: readonly Value[], keywords: Keywor
   if (others.length > 0) throw typeError(`dict expected at most 1 argument, got ${positional.length}`)
   if (source instanceof Undefined) throw undefinedError(source)
   const dict = source === undefined ? new Dict() : source instanceof Dict ? source.copy() : dictFromPairs(source)
-  for (const [key, value] of keywords) dict.set(key, value)
+  for (const { key, value } of keywords.entries()) dict.set(key, value)
   return dict
 }
 

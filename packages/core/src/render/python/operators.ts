@@ -16,7 +16,17 @@ import {
   toMarkup,
   unitIndex,
 } from './text.ts'
-import { Dict, Float, PythonObject, type Str, Text, Tuple, Undefined, type Value } from './values.ts'
+import {
+  Dict,
+  Float,
+  type KeywordArguments,
+  PythonObject,
+  type Str,
+  Text,
+  Tuple,
+  Undefined,
+  type Value,
+} from './values.ts'
 
 /** Python's operators and protocols on values: truth, length, iteration, comparison, arithmetic, subscripts. */
 
@@ -205,6 +215,7 @@ function add(left: Value, right: Value): Value {
 }
 
 const maxRepeatedLength = 100_000_000
+const maxRepeatedItems = 10_000_000
 
 function multiply(left: Value, right: Value): Value {
   const [sequence, count] = isNumber(left) ? [right, left] : [left, right]
@@ -226,7 +237,7 @@ export function repeatStr(text: Str, times: number): Str {
 }
 
 function repeatItems(items: readonly Value[], times: number): Value[] {
-  if (items.length * times > maxRepeatedLength) throw new PythonError('MemoryError', 'repeated list is too long')
+  if (items.length * times > maxRepeatedItems) throw new PythonError('MemoryError', 'repeated list is too long')
   return Array.from({ length: times }, () => items).flat()
 }
 
@@ -332,7 +343,7 @@ function pick(items: readonly Value[], indices: readonly number[]): Value[] {
 }
 
 /** `callee(*positional, **keywords)`. */
-export function call(callee: Value, positional: readonly Value[], keywords: ReadonlyMap<string, Value>): Value {
+export function call(callee: Value, positional: readonly Value[], keywords: KeywordArguments): Value {
   if (callee instanceof PythonObject && callee.call !== undefined) return callee.call(positional, keywords)
   if (callee instanceof Undefined) throw undefinedError(callee)
   throw typeError(`'${typeName(callee)}' object is not callable`)

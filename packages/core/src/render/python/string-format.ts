@@ -3,7 +3,18 @@ import { floatDigits, integerDigits, withoutTrailingZeros } from './number-forma
 import { asInteger, floatText, type Integer, integerText } from './numbers.ts'
 import { indexError, keyError, overflowError, typeError, unsupported, valueError } from './python-error.ts'
 import { ascii, repr, str, typeName } from './represent.ts'
-import { codePointLength, cut, isMarkup, isStr, joinAll, textOf, toMarkup, unitIndex } from './text.ts'
+import {
+  codePointLength,
+  cut,
+  derive,
+  isMarked,
+  isMarkup,
+  isStr,
+  joinAll,
+  textOf,
+  toMarkup,
+  unitIndex,
+} from './text.ts'
 import { Float, type KeywordArguments, type Str, Undefined, type Value } from './values.ts'
 
 /** `str.format`: replacement fields, their attributes and items, conversions, and the format mini-language. */
@@ -68,8 +79,9 @@ class Formatter {
     const [whole, name = '', conversion] = match
     const hasSpec = whole.endsWith(':')
     const value = this.convert(this.lookUp(name), conversion)
-    const spec = hasSpec ? textOf(this.format(cut(field, whole.length, text.length), depth - 1)) : ''
-    return this.isEscaping ? formatEscaped(value, spec) : formatValue(value, spec)
+    const spec = hasSpec ? this.format(cut(field, whole.length, text.length), depth - 1) : ''
+    const shown = this.isEscaping ? formatEscaped(value, textOf(spec)) : formatValue(value, textOf(spec))
+    return isMarked(spec) ? derive(textOf(shown), spec) : shown
   }
 
   private lookUp(name: string): Value {
@@ -97,7 +109,7 @@ class Formatter {
       if (value === undefined) throw indexError(`Replacement index ${index} out of range for positional args tuple`)
       return value
     }
-    const value = this.keywords.get(first)
+    const value = this.keywords.getText(first)
     if (value === undefined) throw keyError(`'${first}'`)
     return value
   }

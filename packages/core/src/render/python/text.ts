@@ -57,6 +57,7 @@ export function cut(str: Str, start: number, end: number): Str {
   const spans: number[] = []
   for (let index = 0; index < str.valueSpans.length; index += 2) {
     const from = Math.max(str.valueSpans[index] ?? 0, start)
+    if (from >= end) break
     const to = Math.min(str.valueSpans[index + 1] ?? 0, end)
     if (from < to) spans.push(from - start, to - start)
   }

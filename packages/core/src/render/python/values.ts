@@ -72,10 +72,8 @@ export class Undefined {
   }
 }
 
-/** Keyword arguments, in the order in which they were given. */
-export type KeywordArguments = ReadonlyMap<string, Value>
-
-export const noKeywords: KeywordArguments = new Map()
+/** Keyword arguments in the order in which they were given: a dict whose keys are strings, so that names keep their marks. */
+export type KeywordArguments = Dict
 
 /**
  * A value with behaviour: each optional member says what Python's protocol of
@@ -200,6 +198,9 @@ export class Dict {
     if (entry === undefined) this.table.set(hashed, { key, value })
     else entry.value = value
   }
+  delete(key: Value): void {
+    this.table.delete(hashKey(key))
+  }
   *keys(): IterableIterator<Value> {
     for (const entry of this.table.values()) yield entry.key
   }
@@ -223,3 +224,6 @@ export function dictOf(entries: Iterable<readonly [string, Value]>): Dict {
   for (const [key, value] of entries) dict.set(key, value)
   return dict
 }
+
+/** No keyword arguments; not to be written to. */
+export const noKeywords: KeywordArguments = new Dict()

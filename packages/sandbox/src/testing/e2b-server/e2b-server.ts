@@ -75,12 +75,8 @@ export async function createE2bServer(options: E2bServerOptions): Promise<E2bSer
   async function create(body: CreateBody): Promise<unknown> {
     const lifetimeMs = (body.timeout ?? 300) * 1_000
     const labels = { run: 'e2b-server', attempt: `${hosted.size}` }
-    const sandbox = await options.driver.boot({
-      ...options.boot,
-      labels,
-      lifetimeMs,
-      env: { ...options.boot.env, ...body.envVars },
-    })
+    const env = { ...options.boot.env, ...body.envVars }
+    const sandbox = await options.driver.boot({ ...options.boot, ...egressOf(body), labels, lifetimeMs, env })
     const sandboxId = `i${randomBytes(9).toString('hex')}`
     const startedAt = Date.now()
     const token = randomBytes(12).toString('hex')
@@ -224,7 +220,15 @@ export async function createE2bServer(options: E2bServerOptions): Promise<E2bSer
   }
 }
 
+/** The policy that a request asks for; a request that asks for none gets the one of the server. */
+function egressOf({ allow_internet_access, network }: CreateBody): Pick<BootOptions, 'egress'> | undefined {
+  if (network?.allowOut !== undefined) return { egress: { kind: 'hosts', hosts: network.allowOut } }
+  return allow_internet_access === false ? { egress: { kind: 'none' } } : undefined
+}
+
 interface CreateBody {
+  readonly allow_internet_access?: boolean
+  readonly network?: { readonly allowOut?: readonly string[] }
   readonly templateID: string
   readonly timeout?: number
   readonly metadata?: Readonly<Record<string, string>>
