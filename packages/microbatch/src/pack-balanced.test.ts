@@ -100,6 +100,13 @@ describe('small cases', () => {
     expect({ peak, isOptimal }).toEqual({ peak: optimalPeakBySubsets(weights, 4), isOptimal: true })
   })
 
+  test('the exact step finds what a descent to the nearest minimum misses', () => {
+    const weights = [59, 93, 98, 64, 24, 19, 36, 64, 86, 44, 27, 73, 79]
+    expect(packBalanced(weights, 5)).toMatchObject({ peak: 155, lowerBound: 154, isOptimal: true })
+    expect(packBalanced(weights, 5, { exactUpTo: 0, effort: 1 }).peak).toBeGreaterThan(155)
+    expect(packBalanced(weights, 5, { exactUpTo: 0 })).toMatchObject({ peak: 155, isOptimal: false })
+  })
+
   test('samples are repartitioned below a limit exactly where that is possible', () => {
     const few = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 9 })
     fc.assert(
