@@ -160,33 +160,16 @@ function mergePair(base: State, other: State, context: { sets: SampleSets; binCo
   return mergeSorted(base, changed, sets)
 }
 
-/** One sorted state out of two: appended where the second follows the first, inserted where it is one set. */
+/** One sorted state out of two. A state is filled in falling order, so that nearly every set is appended. */
 function mergeSorted(base: State, changed: readonly number[], sets: SampleSets): State {
-  const first = changed[0] as number
-  const last = base.at(-1)
-  if (last === undefined || sets.compare(last, first) < 0) {
-    for (const set of changed) base.push(set)
-    return base
-  }
-  if (changed.length === 1) {
-    base.splice(placeOf(first, base, sets), 0, first)
-    return base
-  }
-  const merged: State = []
-  let next = 0
-  for (const set of base) {
-    while (next < changed.length && sets.compare(changed[next] as number, set) < 0) {
-      merged.push(changed[next] as number)
-      next += 1
-    }
-    merged.push(set)
-  }
-  for (; next < changed.length; next += 1) merged.push(changed[next] as number)
-  return merged
+  for (const set of changed) base.splice(placeOf(set, base, sets), 0, set)
+  return base
 }
 
-/** Where a set belongs in a sorted state, by bisection. */
+/** Where a set belongs in a sorted state: at its end, or found by bisection. */
 function placeOf(set: number, state: State, sets: SampleSets): number {
+  const last = state.at(-1)
+  if (last === undefined || sets.compare(last, set) < 0) return state.length
   let low = 0
   let high = state.length
   while (low < high) {

@@ -100,6 +100,13 @@ describe('small cases', () => {
     expect({ peak, isOptimal }).toEqual({ peak: optimalPeakBySubsets(weights, 4), isOptimal: true })
   })
 
+  test('the exact step finds what a descent to the nearest minimum misses', () => {
+    const weights = [59, 93, 98, 64, 24, 19, 36, 64, 86, 44, 27, 73, 79]
+    expect(packBalanced(weights, 5)).toMatchObject({ peak: 155, lowerBound: 154, isOptimal: true })
+    expect(packBalanced(weights, 5, { exactUpTo: 0, effort: 1 }).peak).toBeGreaterThan(155)
+    expect(packBalanced(weights, 5, { exactUpTo: 0 })).toMatchObject({ peak: 155, isOptimal: false })
+  })
+
   test('samples are repartitioned below a limit exactly where that is possible', () => {
     const few = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 9 })
     fc.assert(
@@ -112,6 +119,11 @@ describe('small cases', () => {
       }),
       { numRuns: Math.min(runs, 1000) },
     )
+  })
+
+  test('the bin of the heaviest sample may be as light as full other bins leave it', () => {
+    const bins = repartition([4, 3, 3, 2, 2], { binCount: 3, limit: 5, budget: { remaining: 100 } })
+    expect(bins?.map((bin) => bin.length).sort()).toEqual([1, 2, 2])
   })
 
   test('a budget that runs out is not taken for a proof', () => {

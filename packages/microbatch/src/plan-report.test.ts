@@ -41,6 +41,19 @@ describe('planReport', () => {
     })
   })
 
+  test('a peak that just reaches the cap goes ahead', () => {
+    const plan = { lengths: [100], dpSize: 1, maxTokensPerGpu: 100 }
+    expect(planReport(plan).refusal).toBeNull()
+    expect(planReport({ ...plan, lengths: [101] }).refusal?.code).toBe('peak_over_cap')
+  })
+
+  test('context ranks fill every sample up to two chunks each', () => {
+    // 3, 9 and 8 tokens on four ranks take 8, 16 and 8 positions; on one rank 3, 9 and 8.
+    const plan = { lengths: [3, 9, 8], dpSize: 1, padMultiplier: 1, maxTokensPerGpu: 100 }
+    expect(planReport({ ...plan, cpSize: 4 }).figures?.paddingWaste).toBe(1 - 20 / 32)
+    expect(planReport(plan).figures?.paddingWaste).toBe(0)
+  })
+
   test('a peak over the cap is refused with what would help, unless it is accepted', () => {
     const plan = { lengths: [49000, 49000, 90000, 90000, 90000], dpSize: 3, maxTokensPerGpu: 96000 }
     expect(planReport(plan).refusal).toEqual({

@@ -238,7 +238,6 @@ describe('planSchedule', () => {
   })
 
   test('fewer ranks are advised only where the samples fill their groups', () => {
-    // 6 samples of 90 under 100: two ranks × a group of 2 make 4 micro-batches; one rank × 2 would make 6.
     const { warnings } = planSchedule({
       lengths: [90, 90, 90, 90, 90, 90],
       rolloutIds: [0, 1, 2, 3, 4, 5],
