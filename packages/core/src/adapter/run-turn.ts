@@ -31,7 +31,7 @@ export async function runTurn(
   parts: TurnParts,
   client: TurnClient,
 ): Promise<ChatReply> {
-  const replayed = session.replayUndelivered(() => conversationOf(session, request), client.signal)
+  const replayed = session.replayUndelivered(() => conversationOf(session, request, parts), client.signal)
   if (replayed !== null) return replayed
   return session.run(async (turnNumber, sessionSignal) => {
     const prompt = await buildPrompt(session, request, parts)
@@ -111,13 +111,13 @@ interface Prompt {
   readonly maxNewTokens: number
 }
 
-function conversationOf(session: Session, request: ChatRequest): TurnConversation {
-  const tools = allowedTools(session, request)
-  return { messages: restoreCallOrder(request.messages), tools, head: JSON.stringify(tools) }
+function conversationOf(session: Session, request: ChatRequest, { toolHeads }: TurnParts): TurnConversation {
+  const messages = restoreCallOrder(request.messages)
+  return { messages, ...toolHeads.of(allowedTools(session, request)) }
 }
 
 async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
-  const { messages, tools, head } = conversationOf(session, request)
+  const { messages, tools, head } = conversationOf(session, request, parts)
   const shown = { messages: withModelCallIds(messages, session.modelCallIds), tools }
   const inherited = await inheritOrNull(session, shown, { ...parts, head, messages })
   const rendered = inherited ?? (await parts.renderer.renderPrompt(shown))

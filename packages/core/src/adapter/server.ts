@@ -9,6 +9,7 @@ import type { Renderer } from '../render/renderer.ts'
 import type { Tokenizer } from '../render/tokenizer.ts'
 import { createAdapterApp } from './app.ts'
 import { SessionStore } from './session-store.ts'
+import { ToolHeads } from './tool-heads.ts'
 
 /**
  * The adapter: to a coding agent it is its vendor's API; to the engine it is a
@@ -68,6 +69,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       engine: options.engine,
       tokenizer: options.tokenizer,
       renderer: options.renderer,
+      toolHeads: new ToolHeads(),
       stopTokenIds: options.stopTokenIds,
       toolCallFormat: options.toolCallFormat,
       reasoningFormat: options.reasoningFormat,

@@ -2,9 +2,10 @@ import { type Engine, type EngineReply, sessionId, silentLogger, systemClock } f
 import { openAiChat } from '../adapter/protocols/openai-chat/openai-chat.ts'
 import { runTurn } from '../adapter/run-turn.ts'
 import { Session } from '../adapter/session.ts'
+import { ToolHeads } from '../adapter/tool-heads.ts'
 import type { TurnParts } from '../adapter/turn-parts.ts'
 import { generateBody } from '../engines/generate-body.ts'
-import { PromptTexts } from '../engines/prompt-texts.ts'
+import { PromptBytes } from '../engines/prompt-bytes.ts'
 import { createRenderer } from '../render/renderer.ts'
 import type { LoadedTokenizer } from '../tokenizers/load-tokenizer-directory.ts'
 import type { BenchConversation } from './conversation.bench.ts'
@@ -42,14 +43,14 @@ export async function createTurnBench(model: LoadedTokenizer, conversation: Benc
     replies.push({ outputIds, outputLogprobs, finishReason: 'stop' })
   }
   let turn = 0
-  let sent: Buffer | null = null
-  const promptTexts = new PromptTexts()
+  let sent: readonly Uint8Array[] | null = null
+  const promptBytes = new PromptBytes()
   const engine: Engine = {
     name: 'bench',
     isStandIn: true,
     logprobMode: 'temperature',
     generate: async (request) => {
-      sent = Buffer.from(generateBody(request, { wantsExperts: false, promptTexts }))
+      sent = generateBody(request, { wantsExperts: false, promptBytes })
       bench.promptTokens = request.promptIds.length
       return replies[turn] as EngineReply
     },
@@ -59,6 +60,7 @@ export async function createTurnBench(model: LoadedTokenizer, conversation: Benc
     engine,
     tokenizer,
     renderer,
+    toolHeads: new ToolHeads(),
     stopTokenIds,
     toolCallFormat: 'hermes',
     reasoningFormat: 'qwen3',
