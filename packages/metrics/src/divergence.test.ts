@@ -56,6 +56,7 @@ test('the series and the formula of k3 meet', () => {
   expect(at(0.5)).toBeCloseTo(Math.expm1(-0.5) + 0.5, 14)
   expect(at(0.500001)).toBeCloseTo(Math.expm1(-0.500001) + 0.500001, 14)
   expect(at(1e-9)).toBeCloseTo(0.5e-18, 24)
+  expect(at(30)).toBeCloseTo(29 + Math.exp(-30), 12)
 })
 
 test('streams of different lengths and counted numbers that are not finite are refused', () => {

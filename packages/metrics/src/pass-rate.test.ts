@@ -20,6 +20,10 @@ describe('passAtK', () => {
     expect(passHatK(4, 2, 2)).toBeCloseTo(1 / 6, 15)
   })
 
+  test('rounding never takes a chance above 1', () => {
+    expect(passAtK(295, 111, 180)).toBe(1)
+  })
+
   test('pass@1 is the share of correct attempts, exactly', () => {
     expect(passAtK(8, 3, 1)).toBe(3 / 8)
     expect(passHatK(8, 3, 1)).toBe(3 / 8)

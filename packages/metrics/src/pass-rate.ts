@@ -39,13 +39,11 @@ export interface GroupedPassRateOptions extends PassRateOptions {
 export function groupedPassRate(options: AttemptRows & GroupedPassRateOptions): PassRates {
   const { groupSize, isPass = isExactlyOne, nullReward = 'leave-out' } = options
   checkGroupSize(groupSize)
-  const counts = collectAttempts(options)
-    .map(({ attempts }) => {
-      const graded = attempts.flatMap(({ reward }) => (reward === null ? [] : [reward]))
-      const n = nullReward === 'leave-out' ? graded.length : attempts.length
-      return { n, c: graded.filter(isPass).length }
-    })
-    .filter(({ n }) => n > 0)
+  const counts = collectAttempts(options).map(({ attempts }) => {
+    const graded = attempts.flatMap(({ reward }) => (reward === null ? [] : [reward]))
+    const n = nullReward === 'leave-out' ? graded.length : attempts.length
+    return { n, c: graded.filter(isPass).length }
+  })
   return ratesOf(counts, groupSize)
 }
 

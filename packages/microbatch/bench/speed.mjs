@@ -5,7 +5,7 @@
  *   VERL_DIR    a clone of verl; likewise
  *   PYTHON      default python3
  *   BENCH_SIZE  `full` (default: 100,000 samples; Karmarkar-Karp in Python takes minutes
- *               and about 12 GB) or `quick` (10,000 samples)
+ *               and more than 5 GB) or `quick` (10,000 samples)
  *
  * Each line takes the medians of both sides over the same inputs, in turns, and
  * checks that the results are the same.

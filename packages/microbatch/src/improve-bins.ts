@@ -41,6 +41,8 @@ export function improveBins(
   let bestPeak = peakOf(best, weights)
   let current = best.map((bin) => [...bin])
   while (bestPeak > options.lowerBound && search.effortLeft > 0) {
+    // A round costs something even where no neighbourhood is worth a try, so that it ends.
+    search.effortLeft -= 1
     descend(search, current)
     const peak = peakOf(current, weights)
     if (peak < bestPeak) {

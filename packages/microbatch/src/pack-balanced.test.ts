@@ -100,6 +100,20 @@ describe('small cases', () => {
     expect({ peak, isOptimal }).toEqual({ peak: optimalPeakBySubsets(weights, 4), isOptimal: true })
   })
 
+  test('samples are repartitioned below a limit exactly where that is possible', () => {
+    const few = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 9 })
+    fc.assert(
+      fc.property(few, fc.integer({ min: 1, max: 4 }), fc.integer({ min: -2, max: 2 }), (weights, binCount, margin) => {
+        const optimum = optimalPeakBySubsets(weights, binCount)
+        const limit = optimum + margin
+        const bins = repartition(weights, { binCount, limit, budget: { remaining: 1e6 } })
+        expect(bins === null).toBe(limit < optimum)
+        expect(peakOf(bins ?? [], weights)).toBeLessThanOrEqual(Math.max(0, limit))
+      }),
+      { numRuns: Math.min(runs, 1000) },
+    )
+  })
+
   test('a budget that runs out is not taken for a proof', () => {
     const budget = { remaining: 0 }
     expect(repartition([5, 5, 4, 3, 3, 2, 2], { binCount: 3, limit: 8, budget })).toBeNull()

@@ -197,6 +197,72 @@ describe('planSchedule', () => {
     )
   })
 
+  test('a strategy that would put more micro-batches over the cap is not followed', () => {
+    // LPT puts 55 + 30 + 30 together beside the long sample, which sets the peak anyway.
+    const { microBatchIndices, partitions, warnings } = planSchedule({
+      lengths: [150, 55, 45, 40, 30, 30],
+      rolloutIds: [0, 1, 2, 3, 4, 5],
+      dpSize: 1,
+      maxTokensPerGpu: 100,
+      globalBatchSize: 6,
+      strategy: 'lpt',
+    })
+    expect(partitions).toEqual([[0, 1, 2, 3, 4, 5]])
+    expect(microBatchIndices).toEqual([[[0], [1, 2], [3, 4, 5]]])
+    expect(warnings).toMatchObject([{ code: 'over_cap', overflow: { overCapCount: 1 } }])
+  })
+
+  test('a strategy that would raise the peak is not followed', () => {
+    const options = { lengths: [3, 3, 2, 2, 2], rolloutIds: [0, 1, 2, 3, 4], dpSize: 1, globalBatchSize: 5 }
+    const { microBatchIndices } = planSchedule({ ...options, maxTokensPerGpu: 7, strategy: 'lpt' })
+    expect(microBatchIndices).toEqual([
+      [
+        [0, 1],
+        [2, 3, 4],
+      ],
+    ])
+  })
+
+  test('a long sample in a repacked step is not blamed on the count', () => {
+    const { warnings } = planSchedule({
+      lengths: [150, 40, 40],
+      rolloutIds: [0, 1, 2],
+      dpSize: 2,
+      maxTokensPerGpu: 50,
+      globalBatchSize: 3,
+    })
+    const settings = warnings.flatMap((warning) =>
+      warning.code === 'repacked' ? warning.overflow.reliefs.map(({ setting }) => setting) : [],
+    )
+    expect(settings).toEqual(['maxTokensPerGpu', 'cpSize'])
+  })
+
+  test('fewer ranks are advised only where the samples fill their groups', () => {
+    // 6 samples of 90 under 100: two ranks × a group of 2 make 4 micro-batches; one rank × 2 would make 6.
+    const { warnings } = planSchedule({
+      lengths: [90, 90, 90, 90, 90, 90],
+      rolloutIds: [0, 1, 2, 3, 4, 5],
+      dpSize: 4,
+      vppSize: 2,
+      microbatchGroupSize: 1,
+      maxTokensPerGpu: 100,
+      globalBatchSize: 6,
+    })
+    const reliefs = warnings.flatMap((warning) => (warning.code === 'repacked' ? warning.overflow.reliefs : []))
+    expect(reliefs.find(({ setting }) => setting === 'dpSize')).toMatchObject({ value: 2 })
+    expect(reliefs.find(({ setting }) => setting === 'paddingSamples')).toMatchObject({ value: 2 })
+    const grouped = planSchedule({
+      lengths: [90, 90, 90, 90, 90, 90, 90, 90, 90, 90],
+      rolloutIds: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+      dpSize: 4,
+      vppSize: 2,
+      microbatchGroupSize: 2,
+      maxTokensPerGpu: 100,
+      globalBatchSize: 10,
+    }).warnings.flatMap((warning) => (warning.code === 'repacked' ? warning.overflow.reliefs : []))
+    expect(grouped.find(({ setting }) => setting === 'dpSize')).toMatchObject({ value: 1 })
+  })
+
   test('best saves micro-batches that first fit wastes', () => {
     const options = {
       lengths: [40, 40, 60, 60],

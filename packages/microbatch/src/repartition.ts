@@ -68,7 +68,7 @@ interface Search extends Omit<RepartitionOptions, 'binCount'> {
 
 /** `items` ascend, so their weights descend. */
 function complete(search: Search, items: readonly number[], binCount: number): number[][] | null {
-  const { weights, limit, budget } = search
+  const { weights, limit } = search
   const total = items.reduce((sum, item) => sum + (weights[item] as number), 0)
   if (total > binCount * limit || isTooTight(search, items, binCount)) return null
   if (items.length <= binCount || binCount === 1) return spread(items, binCount)
@@ -77,7 +77,7 @@ function complete(search: Search, items: readonly number[], binCount: number): n
   const itemMask = items.reduce((mask, item) => mask | (1 << item), 0)
   if (failed.has(itemMask)) return null
   const bins = completeMany(search, items, { total, binCount })
-  if (bins === null && budget.remaining > 0) failed.add(itemMask)
+  if (bins === null) failed.add(itemMask)
   return bins
 }
 

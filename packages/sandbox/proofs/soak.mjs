@@ -6,6 +6,7 @@
  * Then kills processes that own sandboxes, and counts again after a sweep.
  */
 import { execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,11 +26,14 @@ const { values } = parseArgs({
     'crash-in': { type: 'string' },
     driver: { type: 'string' },
     'docker-host': { type: 'string' },
+    mark: { type: 'string' },
   },
 })
 
-/** Marks every process that a scenario leaves behind. */
-const sleepSeconds = '86399.125'
+/** Marks every process of this run: by its argument, and where that is another program's, by its environment. */
+const mark = values.mark ?? `${randomInt(1e9)}`
+const sleepSeconds = `86399.${mark}`
+const env = { AGENTRL_SOAK: mark }
 const concurrency = 4
 
 if (values['crash-in'] === undefined) buildPackage()
@@ -120,7 +124,7 @@ async function soak(driver, cycles, seed) {
   let next = 0
 
   async function cycle(number) {
-    const boot = { labels: { run: 'soak', attempt: `${number}` }, egress: egressOf(driver) }
+    const boot = { labels: { run: 'soak', attempt: `${number}` }, egress: egressOf(driver), env }
     if (random() < 0.05) {
       counts.abortedBoot += 1
       const signal = AbortSignal.timeout(Math.floor(random() * 10))
@@ -171,7 +175,7 @@ const quantile = (values, q) =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))]?.toFixed(1)
 
 function leftovers(driverName, folder, before) {
-  const mine = (text) => text.includes(sleepSeconds) || text.includes('AGENTRL_SANDBOX_ID=')
+  const mine = (text) => text.includes(sleepSeconds) || text.includes(`AGENTRL_SOAK=${mark}`)
   const processes = readdirSync('/proc').filter((name) => {
     if (!/^\d+$/.test(name) || name === `${process.pid}`) return false
     try {
@@ -261,7 +265,11 @@ async function bootAndWait() {
   const driver = makeDriver(values.driver, values['crash-in'], values['docker-host'])
   await Promise.all(
     Array.from({ length: 10 }, async (_, index) => {
-      const sandbox = await driver.boot({ labels: { run: 'crash', attempt: `${index}` }, egress: egressOf(driver) })
+      const sandbox = await driver.boot({
+        labels: { run: 'crash', attempt: `${index}` },
+        egress: egressOf(driver),
+        env,
+      })
       await sandbox.exec(
         `sleep ${sleepSeconds} > /dev/null 2>&1 & (setsid sleep ${sleepSeconds} > /dev/null 2>&1 &); true`,
       )

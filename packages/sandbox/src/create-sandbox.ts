@@ -1,3 +1,5 @@
+import { access } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, type Logger, SandboxError } from '@agentrl/spec'
 import { checkInteger } from './boot-options.ts'
 import { commandFiles } from './command-files.ts'
@@ -5,11 +7,20 @@ import { execEvent, failedCommand, showCommand } from './exec-report.ts'
 import { type PreparedCommand, prepareCommand, prepareLimits } from './prepare-command.ts'
 import { createRedactor, type Redact } from './redact.ts'
 import type { Sandbox } from './sandbox.ts'
-import type { FileBackend, SandboxBackend, StartCommand } from './sandbox-backend.ts'
+import type { FileBackend, FileCall, SandboxBackend, StartCommand } from './sandbox-backend.ts'
 import { normalizeSandboxPath } from './sandbox-path.ts'
 import type { Command, ExecOptions, ExecOutcome, FileOptions } from './sandbox-types.ts'
 import { type CommandLimits, superviseCommand } from './supervise-command.ts'
 import type { Trace, TraceEvent } from './trace.ts'
+
+type FileEvent = Omit<
+  Extract<TraceEvent, { readonly kind: 'file-write' | 'file-read' | 'file-upload' | 'file-download' }>,
+  'durationMs'
+>
+type FileWork<T> = (path: string, call: FileCall) => Promise<T>
+
+/** A file call that takes longer waits for something that will not come. */
+const maxFileCallMs = 600_000
 
 export interface CreateSandboxOptions {
   readonly trace: Trace
@@ -28,7 +39,7 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
   const { trace, clock, logger, disposeTimeoutMs = 30_000 } = options
   const files: FileBackend = backend.files ?? commandFiles(backend)
   const ending = new AbortController()
-  const runningExecs = new Set<Promise<unknown>>()
+  const runningWork = new Set<Promise<unknown>>()
   let ended: Promise<void> | undefined
   let lifetimeTimer = startLifetime(backend.options.lifetimeMs)
 
@@ -64,8 +75,14 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     if (failure !== undefined) throw failure.error
   }
 
+  /** What runs has been told to end, and gets a while for it; then the backend ends everything anyway. */
   async function endAll(): Promise<void> {
-    await Promise.allSettled(runningExecs)
+    const patience = new AbortController()
+    await Promise.race([
+      Promise.allSettled(runningWork),
+      delay(disposeTimeoutMs / 2, undefined, { signal: patience.signal, ref: false }).catch(() => {}),
+    ])
+    patience.abort()
     await backend.end()
   }
 
@@ -124,39 +141,52 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
   async function writeScript(script: string, start: Omit<StartCommand, 'argv'>): Promise<StartCommand> {
     scriptCount += 1
     const path = `/tmp/.agentrl-command-${scriptCount}.sh`
-    await files.writeFile(path, chunks(Buffer.from(script)), { mode: 0o644 })
+    await files.writeFile(path, chunks(Buffer.from(script)), { mode: 0o644, signal: ending.signal })
     return { ...start, argv: ['/bin/sh', backend.commandPath(path)] }
   }
 
   const disposed = lost(`Sandbox ${backend.id} has ended: it was disposed of`)
 
   async function tracked<T>(work: Promise<T>): Promise<T> {
-    runningExecs.add(work)
+    runningWork.add(work)
     try {
       return await work
     } finally {
-      runningExecs.delete(work)
+      runningWork.delete(work)
     }
   }
 
-  async function fileCall<T>(
-    event: { kind: 'file-write' | 'file-read' | 'file-upload' | 'file-download'; path: string; hostPath?: string },
-    call: (path: string) => Promise<T>,
-    { signal }: FileOptions = {},
-  ): Promise<T> {
-    checkOpen(signal)
-    const startedAt = clock.now()
-    const line = (error?: unknown): TraceEvent => ({
-      ...event,
-      durationMs: clock.now() - startedAt,
-      ...(error === undefined ? {} : { error: String(error) }),
-    })
+  /** Makes a file call that ends with the sandbox, with its caller's signal, and after ten minutes. */
+  async function fileCall<T>(path: string, fileOptions: FileOptions, make: FileWork<T>): Promise<T> {
+    checkOpen(fileOptions.signal)
+    const normal = normalizeSandboxPath(path, backend.options.workdir)
+    const given = fileOptions.signal === undefined ? [] : [fileOptions.signal]
+    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(maxFileCallMs), ...given])
+    const call: FileCall = fileOptions.user === undefined ? { signal } : { user: fileOptions.user, signal }
     try {
-      const result = await tracked(call(normalizeSandboxPath(event.path, backend.options.workdir)))
-      await trace.write(line())
+      return await tracked(make(normal, call))
+    } catch (error) {
+      if (signal.aborted && !ending.signal.aborted && fileOptions.signal?.aborted !== true) throw tooLong(path)
+      throw signal.aborted ? signal.reason : error
+    }
+  }
+
+  /** The same, with a line in the trace. */
+  async function tracedFileCall<T>(event: FileEvent, fileOptions: FileOptions, make: FileWork<T>): Promise<T> {
+    checkOpen(fileOptions.signal)
+    const startedAt = clock.now()
+    const write = (error?: unknown): Promise<void> =>
+      trace.write({
+        ...event,
+        durationMs: clock.now() - startedAt,
+        ...(error === undefined ? {} : { error: String(error) }),
+      })
+    try {
+      const result = await fileCall(event.path, fileOptions, make)
+      await write()
       return result
     } catch (error) {
-      await trace.write(line(error))
+      await write(error)
       throw error
     }
   }
@@ -171,36 +201,25 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     path: (path) => backend.commandPath(normalizeSandboxPath(path, backend.options.workdir)),
     exec: (command, execOptions) => tracked(exec(command, execOptions)),
     writeFile: (path, content, fileOptions = {}) =>
-      fileCall(
-        { kind: 'file-write', path },
-        (normal) =>
-          files.writeFile(normal, chunks(typeof content === 'string' ? Buffer.from(content) : content), {
-            ...fileOptions,
-            mode: fileOptions.mode ?? 0o644,
-          }),
-        fileOptions,
-      ),
+      tracedFileCall({ kind: 'file-write', path }, fileOptions, (normal, call) => {
+        const bytes = typeof content === 'string' ? Buffer.from(content) : content
+        return files.writeFile(normal, chunks(bytes), { ...call, mode: fileOptions.mode ?? 0o644 })
+      }),
     readFile: (path, fileOptions = {}) =>
-      fileCall(
-        { kind: 'file-read', path },
-        (normal) => files.readFile(normal, { ...fileOptions, maxBytes: fileOptions.maxBytes ?? 64 * 1024 * 1024 }),
-        fileOptions,
+      tracedFileCall({ kind: 'file-read', path }, fileOptions, (normal, call) =>
+        files.readFile(normal, { ...call, maxBytes: fileOptions.maxBytes ?? 64 * 1024 * 1024 }),
       ),
-    async exists(path, fileOptions = {}) {
-      checkOpen(fileOptions.signal)
-      return tracked(files.exists(normalizeSandboxPath(path, backend.options.workdir), fileOptions))
-    },
-    upload: (hostPath, path, fileOptions) =>
-      fileCall(
-        { kind: 'file-upload', path, hostPath },
-        (normal) => files.upload(hostPath, normal, fileOptions ?? {}),
-        fileOptions,
-      ),
-    download: (path, hostPath, fileOptions) =>
-      fileCall(
-        { kind: 'file-download', path, hostPath },
-        (normal) => files.download(normal, hostPath, fileOptions ?? {}),
-        fileOptions,
+    exists: (path, fileOptions = {}) => fileCall(path, fileOptions, (normal, call) => files.exists(normal, call)),
+    upload: (hostPath, path, fileOptions = {}) =>
+      tracedFileCall({ kind: 'file-upload', path, hostPath }, fileOptions, async (normal, call) => {
+        await access(hostPath).catch((cause: unknown) => {
+          throw new SandboxError('sandbox_file_not_found', `There is no ${hostPath} on this machine`, { cause })
+        })
+        await files.upload(hostPath, normal, call)
+      }),
+    download: (path, hostPath, fileOptions = {}) =>
+      tracedFileCall({ kind: 'file-download', path, hostPath }, fileOptions, (normal, call) =>
+        files.download(normal, hostPath, call),
       ),
     async extendLifetime(lifetimeMs) {
       checkOpen()
@@ -248,6 +267,10 @@ async function withTimeLimit(work: Promise<void>, limitMs: number, id: string): 
 
 async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
+}
+
+function tooLong(path: string): SandboxError {
+  return new SandboxError('sandbox_exec_failed', `The file call for ${path} took longer than ${maxFileCallMs} ms`)
 }
 
 function lost(message: string): SandboxError {

@@ -1,14 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { ProcessGroup } from './process-group.ts'
 import { isProcessAlive } from './process-owner.ts'
 
 /** A process of this machine, as /proc shows it. */
 interface HostProcess {
   readonly processId: number
-  readonly parentId: number
   readonly groupId: number
   readonly sessionId: number
   readonly isZombie: boolean
+  /** Its memory is being set up: it has no environment yet. */
+  readonly isStarting: boolean
   readonly name: string
 }
 
@@ -20,14 +22,26 @@ function listHostProcesses(): readonly HostProcess[] {
   return processIds().flatMap((processId) => readHostProcess(processId) ?? [])
 }
 
+interface MarkedProcesses {
+  readonly found: readonly HostProcess[]
+  /** Whether a process was met whose environment can't be read yet, because it is between fork and exec. */
+  readonly isUnsure: boolean
+}
+
 /** The processes whose initial environment holds `entry` (`NAME=value`), as far as we may read it. */
-function findProcessesByEnvironment(entry: string): readonly HostProcess[] {
+function findProcessesByEnvironment(entry: string): MarkedProcesses {
   const needle = `\0${entry}\0`
-  return processIds().flatMap((processId) => {
+  const found: HostProcess[] = []
+  let isUnsure = false
+  for (const processId of processIds()) {
     const environment = readProcFile(processId, 'environ')
-    const isMatch = environment !== undefined && `\0${environment}\0`.includes(needle)
-    return isMatch ? (readHostProcess(processId) ?? []) : []
-  })
+    if (environment === undefined) continue
+    const seen = environment === '' || `\0${environment}\0`.includes(needle) ? readHostProcess(processId) : undefined
+    if (seen === undefined) continue
+    if (environment !== '') found.push(seen)
+    else if (seen.isStarting) isUnsure = true
+  }
+  return { found, isUnsure }
 }
 
 /** Signals one process, or with a negative number a group; one that is gone is no error. */
@@ -61,26 +75,37 @@ export function hostProcessGroup(groupId: number): ProcessGroup {
  * the process groups and sessions in `groups`.
  */
 export function sandboxProcesses(id: string, groups: ReadonlySet<number> = new Set()): ProcessGroup {
-  const find = (): readonly HostProcess[] => {
-    const marked = findProcessesByEnvironment(`AGENTRL_SANDBOX_ID=${id}`)
+  function find(): MarkedProcesses {
+    const { found: marked, isUnsure } = findProcessesByEnvironment(`AGENTRL_SANDBOX_ID=${id}`)
     const isMember = (found: HostProcess): boolean => groups.has(found.groupId) || groups.has(found.sessionId)
     const members = groups.size === 0 ? [] : listHostProcesses().filter(isMember)
     const byId = new Map([...marked, ...members].map((found) => [found.processId, found]))
-    return [...byId.values()].filter((found) => !found.isZombie && found.processId !== process.pid)
+    const found = [...byId.values()].filter((one) => !one.isZombie && one.processId !== process.pid)
+    return { found, isUnsure }
   }
   return {
     name: `sandbox ${id}`,
     async signal(signal) {
       for (const groupId of groups) signalHostProcess(-groupId, signal)
-      for (const { processId } of find()) signalHostProcess(processId, signal)
+      for (const { processId } of find().found) signalHostProcess(processId, signal)
     },
     async survivors() {
-      const found = find()
-      if (found.length > 0 || hasProc) return found.map(describeProcess)
-      return [...groups].filter((groupId) => isProcessAlive(-groupId)).map((groupId) => `process group ${groupId}`)
+      if (!hasProc)
+        return [...groups].filter((groupId) => isProcessAlive(-groupId)).map((groupId) => `process group ${groupId}`)
+      // One look may miss a child that is just being born, or that got a smaller number than its parent.
+      for (let looks = 1; looks <= maxLooks; looks += 1) {
+        const { found, isUnsure } = find()
+        if (found.length > 0) return found.map(describeProcess)
+        if (looks > 1 && !isUnsure) break
+        await delay(2)
+      }
+      return []
     },
   }
 }
+
+/** A process is between fork and exec for a moment; one that stays there is none of ours. */
+const maxLooks = 20
 
 function describeProcess(found: HostProcess): string {
   return `process ${found.processId} (${found.name})`
@@ -94,17 +119,24 @@ function processIds(): readonly number[] {
   }
 }
 
+/** PF_KTHREAD of linux/sched.h, in field 9 of /proc/PID/stat. */
+const kernelThreadFlag = 0x00200000
+
 function readHostProcess(processId: number): HostProcess | undefined {
   const stat = readProcFile(processId, 'stat')
   if (stat === undefined) return undefined
   const nameEnd = stat.lastIndexOf(')')
-  const [state, parentId, groupId, sessionId] = stat.slice(nameEnd + 2).split(' ')
+  const fields = stat.slice(nameEnd + 2).split(' ')
+  const [state, , groupId, sessionId] = fields
+  const isZombie = state === 'Z' || state === 'X'
+  const isKernelThread = (Number(fields[6]) & kernelThreadFlag) !== 0
   return {
     processId,
-    parentId: Number(parentId),
     groupId: Number(groupId),
     sessionId: Number(sessionId),
-    isZombie: state === 'Z' || state === 'X',
+    isZombie,
+    // Field 51, env_end, is set when the new program is in place.
+    isStarting: !isZombie && !isKernelThread && fields[48] === '0',
     name: stat.slice(stat.indexOf('(') + 1, nameEnd),
   }
 }

@@ -54,7 +54,13 @@ export function limitBoots(driver: SandboxDriver, limits: BootLimits = {}): Sand
     }
   }
 
-  return { ...driver, boot }
+  return {
+    name: driver.name,
+    capabilities: driver.capabilities,
+    boot,
+    list: () => driver.list(),
+    remove: (record) => driver.remove(record),
+  }
 }
 
 /** One try. A driver that goes on after its time is over finds its sandbox ended as soon as it is there. */

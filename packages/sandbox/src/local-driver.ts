@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdir, symlink } from 'node:fs/promises'
+import { access, mkdir, symlink } from 'node:fs/promises'
 import { constants, tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -70,6 +70,7 @@ export function createLocalDriver(options: LocalDriverOptions = {}): SandboxDriv
     try {
       for (const path of [home, '/tmp', resolved.workdir]) await mkdir(join(folder.root, path), { recursive: true })
       for (const { hostPath, path } of resolved.mounts) {
+        await access(hostPath)
         await mkdir(join(folder.root, dirname(path)), { recursive: true })
         await symlink(hostPath, join(folder.root, path))
       }
@@ -171,7 +172,10 @@ async function startProcess(
       await exitCode
       throw new SandboxError('sandbox_exec_failed', 'A process could not be started', { isRetryable: true })
     }
-    if (!said.startsWith('started')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
+    if (said.startsWith('refused')) throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
+    if (!said.startsWith('started')) {
+      throw new SandboxError('sandbox_exec_failed', 'A command could not be started', { isRetryable: true })
+    }
     return { ...files.readStreams(), groupId, exitCode, group: hostProcessGroup(groupId) }
   } finally {
     await files.remove()

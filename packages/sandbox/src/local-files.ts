@@ -28,28 +28,37 @@ export function localFiles(root: string, checkUser: (user: string | undefined) =
     throw new SandboxError('sandbox_path_outside', `A link leads out of the sandbox: "${excerpt(path)}"`)
   }
 
-  async function statInside(path: string): Promise<{ real: string; isFolder: boolean; sizeBytes: number }> {
+  async function statInside(
+    path: string,
+  ): Promise<{ real: string; isFile: boolean; isFolder: boolean; sizeBytes: number }> {
     const real = await resolveInside(path)
     const found = await stat(real).catch(() => undefined)
     if (found === undefined) throw new SandboxError('sandbox_file_not_found', `There is no file ${path} in the sandbox`)
-    return { real, isFolder: found.isDirectory(), sizeBytes: found.size }
+    return { real, isFile: found.isFile(), isFolder: found.isDirectory(), sizeBytes: found.size }
+  }
+
+  /** Refuses what stands at a path and is no file: writing to a pipe would wait for its reader. */
+  async function requireRoom(real: string, path: string): Promise<void> {
+    const found = await stat(real).catch(() => undefined)
+    if (found !== undefined && !found.isFile())
+      throw invalidOption(`${path} is no file but a folder, a pipe or the like`)
   }
 
   return {
-    async writeFile(path, content, { mode, user }) {
+    async writeFile(path, content, { mode, user, signal }) {
       checkUser(user)
       const real = await resolveInside(path)
-      if (await isFolder(real)) throw invalidOption(`${path} is a folder`)
+      await requireRoom(real, path)
       await mkdir(dirname(real), { recursive: true })
-      await pipeline(content, createWriteStream(real))
+      await pipeline(content, createWriteStream(real), { signal })
       await chmod(real, mode)
     },
-    async readFile(path, { maxBytes, user }) {
+    async readFile(path, { maxBytes, user, signal }) {
       checkUser(user)
       const found = await statInside(path)
-      if (found.isFolder) throw invalidOption(`${path} is a folder`)
+      if (!found.isFile) throw invalidOption(`${path} is no file but a folder, a pipe or the like`)
       if (found.sizeBytes > maxBytes) throw invalidOption(`${path} has more than ${maxBytes} bytes`)
-      return readFile(found.real)
+      return readFile(found.real, { signal })
     },
     async exists(path, { user }) {
       checkUser(user)
@@ -64,6 +73,7 @@ export function localFiles(root: string, checkUser: (user: string | undefined) =
     async download(path, hostPath, { user }) {
       checkUser(user)
       const found = await statInside(path)
+      if (!found.isFile && !found.isFolder) throw invalidOption(`${path} is no file and no folder`)
       await mkdir(dirname(hostPath), { recursive: true })
       await cp(found.real, hostPath, { recursive: true, force: true, verbatimSymlinks: true })
     },
@@ -72,8 +82,4 @@ export function localFiles(root: string, checkUser: (user: string | undefined) =
 
 async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }

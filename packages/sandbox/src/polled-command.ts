@@ -43,13 +43,19 @@ export function followDetachedCommand(options: PolledCommandOptions): RunningCom
     }
   }
 
-  const isAllRead = ({ sizes }: Look): boolean => read.stdout >= sizes.stdout && read.stderr >= sizes.stderr
+  /** What was written when the command was first seen to be over: a child in the background may go on for ever. */
+  let finalSizes: Look['sizes'] | undefined
+  const isAllRead = ({ sizes }: Look): boolean => {
+    const wanted = finalSizes ?? sizes
+    return read.stdout >= wanted.stdout && read.stderr >= wanted.stderr
+  }
 
   async function follow(): Promise<number> {
     let seen = first
     for (;;) {
       await take(seen)
       const isOver = seen.kind === 'done' || seen.kind === 'gone'
+      if (isOver) finalSizes ??= seen.sizes
       if (isOver && (isAllRead(seen) || isReleased)) return seen.kind === 'done' ? seen.exitCode : 137
       if (seen.kind === 'absent')
         throw new SandboxError('sandbox_exec_failed', 'The files of a command were removed while it ran')

@@ -52,12 +52,19 @@ export interface RunningCommand {
   release(): void
 }
 
-/** The file calls of a driver. Paths are normal, absolute and of the sandbox. */
+/** Who makes a file call, and until when it matters. */
+export interface FileCall {
+  readonly user?: string
+  /** Aborting ends the call, which rejects with anything. */
+  readonly signal: AbortSignal
+}
+
+/** The file calls of a driver. Paths are normal, absolute and of the sandbox. What is no regular file is refused. */
 export interface FileBackend {
-  writeFile(path: string, content: AsyncIterable<Uint8Array>, options: { mode: number; user?: string }): Promise<void>
+  writeFile(path: string, content: AsyncIterable<Uint8Array>, call: FileCall & { mode: number }): Promise<void>
   /** Rejects with `sandbox_file_not_found`, and with `sandbox_invalid_option` when it is over `maxBytes`. */
-  readFile(path: string, options: { maxBytes: number; user?: string }): Promise<Uint8Array>
-  exists(path: string, options: { user?: string }): Promise<boolean>
-  upload(hostPath: string, path: string, options: { user?: string }): Promise<void>
-  download(path: string, hostPath: string, options: { user?: string }): Promise<void>
+  readFile(path: string, call: FileCall & { maxBytes: number }): Promise<Uint8Array>
+  exists(path: string, call: FileCall): Promise<boolean>
+  upload(hostPath: string, path: string, call: FileCall): Promise<void>
+  download(path: string, hostPath: string, call: FileCall): Promise<void>
 }

@@ -19,6 +19,8 @@ type End = Stop | { readonly kind: 'exited'; readonly exitCode: number }
 
 /** After the exit, output counts as complete when nothing came for this long: a child in the background may keep the pipe. */
 const idleMs = 50
+/** And at the latest after this long. */
+const maxDrainMs = 2_000
 
 /**
  * Starts a command, keeps it within its limits and says how it ended. Whatever
@@ -144,13 +146,15 @@ async function pump(stream: AsyncIterable<Uint8Array>, take: (chunk: Uint8Array)
   }
 }
 
+/** Waits for the rest of the output; a child in the background that keeps writing is not waited for. */
 async function drain(pumps: Promise<unknown>, activity: { count: number }): Promise<void> {
+  const endsAt = performance.now() + maxDrainMs
   let isDone = false
   const done = pumps.then(() => {
     isDone = true
   })
   let seen = -1
-  while (!isDone && seen !== activity.count) {
+  while (!isDone && seen !== activity.count && performance.now() < endsAt) {
     seen = activity.count
     await Promise.race([done, delay(idleMs).then(() => afterPoll())])
   }

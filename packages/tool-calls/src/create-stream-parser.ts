@@ -1,3 +1,4 @@
+import type { FinishReason } from '@agentrl/spec'
 import { OutputParser, type ParseOptions } from './output-parser.ts'
 import type { ParsedOutput, ParseEvent } from './parsed-output.ts'
 
@@ -6,10 +7,13 @@ export interface StreamParser {
   /** Takes the next text, of any length, and gives what became certain by it. */
   push(chunk: string): readonly ParseEvent[]
   /**
-   * Says that no more will come. `events` is what became certain by that;
+   * Says that no more will come, and why, if that is known by now. `events` is what became certain by that;
    * `output` is all of it, equal to what `parseModelOutput` says of the whole.
    */
-  end(): { readonly events: readonly ParseEvent[]; readonly output: ParsedOutput }
+  end(options?: { readonly finishReason?: FinishReason }): {
+    readonly events: readonly ParseEvent[]
+    readonly output: ParsedOutput
+  }
   /** How many of the characters that came in nothing has been said of yet. */
   readonly heldBackChars: number
 }
@@ -28,7 +32,7 @@ export function createStreamParser(options: ParseOptions): StreamParser {
   const parser = new OutputParser(options)
   return {
     push: (chunk) => parser.push(chunk),
-    end: () => ({ events: parser.end(), output: parser.result }),
+    end: (ending) => ({ events: parser.end(ending?.finishReason), output: parser.result }),
     get heldBackChars() {
       return parser.heldBackChars
     },

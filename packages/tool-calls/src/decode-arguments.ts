@@ -2,7 +2,7 @@
 import { excerpt, type JsonObject, type JsonValue } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { readTyped } from './decode-text.ts'
-import { entriesOf, keyOf, parseJson, readJson, valueText } from './read-json.ts'
+import { entriesOf, keyOf, parseJson, readJson, repeatsKey, valueText } from './read-json.ts'
 import { allowedTypes, checkSchema, isJsonObject, memberSchema, pointerPart, stringType } from './schema.ts'
 import { type DeclaredTool, hasParameter, requiresNothing } from './tool-index.ts'
 
@@ -27,23 +27,13 @@ function illFormed(code: IllFormedCode, text: string): ArgumentsReading {
   return { kind: 'ill-formed', code, detail: excerpt(text) }
 }
 
-/**
- * Reads arguments that a JSON format carries as JSON text.
- *
- * @param keyCount how many keys the text writes; more than its value has means that one is written twice
- */
-export function decodeArguments(
-  text: string,
-  keyCount: number,
-  tool: DeclaredTool,
-  repairs: readonly RepairCode[],
-): ArgumentsReading {
+/** Reads arguments that a JSON format carries as JSON text. */
+export function decodeArguments(text: string, tool: DeclaredTool, repairs: readonly RepairCode[]): ArgumentsReading {
   const value = parseJson(text)
   if (value === undefined) return { kind: 'unverified' }
   if (isJsonObject(value)) {
-    const census = takeCensus(value)
-    if (!census.isWellFormed) return illFormed('lone_surrogate', text)
-    const warnings: WarningCode[] = census.keys < keyCount ? ['duplicate_key'] : []
+    if (!isWellFormed(value, text)) return illFormed('lone_surrogate', text)
+    const warnings: WarningCode[] = repeatsKey(text, value) ? ['duplicate_key'] : []
     return finishArguments(coerceMembers(unwrapArguments({ value, text, repairs }, tool), tool), tool, warnings)
   }
   if (typeof value === 'string' && value.trim() !== '') return decodeEncoded(value, tool, repairs)
@@ -62,7 +52,7 @@ function decodeEncoded(encoded: string, tool: DeclaredTool, repairs: readonly Re
   const trimmed = encoded.trim()
   const reading = trimmed.startsWith('{') ? readJson(trimmed) : null
   if (reading?.kind !== 'json') return illFormed(reading?.code ?? 'arguments_not_object', encoded)
-  return decodeArguments(reading.text, reading.keyCount, tool, [...repairs, 'double_encoded', ...reading.repairs])
+  return decodeArguments(reading.text, tool, [...repairs, 'double_encoded', ...reading.repairs])
 }
 
 /** Arguments that are valid JSON, and not yet checked. */
@@ -72,10 +62,14 @@ export interface ArgumentsDraft {
   readonly repairs: readonly RepairCode[]
 }
 
-/** Takes off a sole wrapper key that the tool does not declare, around arguments that it does. */
+/**
+ * Takes off a wrapper that the tool does not declare, around arguments that it
+ * does: a sole key, or one beside the name of the tool.
+ */
 export function unwrapArguments(draft: ArgumentsDraft, tool: DeclaredTool): ArgumentsDraft {
   const { value, text, repairs } = draft
-  const [name, ...others] = Object.keys(value)
+  const names = Object.keys(value).filter((key) => key !== 'name' || value.name !== tool.name)
+  const [name, ...others] = names
   if (name === undefined || others.length > 0 || !argumentKeys.includes(name)) return draft
   const inner = value[name]
   const isWrapper =
@@ -83,8 +77,9 @@ export function unwrapArguments(draft: ArgumentsDraft, tool: DeclaredTool): Argu
     !hasParameter(tool, name) &&
     isJsonObject(inner) &&
     Object.keys(inner).every((key) => hasParameter(tool, key))
-  const [entry] = entriesOf(text)
-  return isWrapper && entry ? { value: inner, text: valueText(text, entry), repairs: [...repairs, 'wrapper'] } : draft
+  if (!isWrapper || hasParameter(tool, 'name')) return draft
+  const entry = entriesOf(text).find((candidate) => keyOf(text, candidate) === name)
+  return entry ? { value: inner, text: valueText(text, entry), repairs: [...repairs, 'wrapper'] } : draft
 }
 
 /** Turns strings into the type that their schema asks for, where they spell one value of it. */
@@ -140,30 +135,15 @@ function isFullyDeclared(value: JsonObject, tool: DeclaredTool, errors: readonly
   return errors.length === 0 && Object.keys(value).every((name) => hasParameter(tool, name))
 }
 
-interface Census {
-  /** Keys of all objects. */
-  keys: number
-  /** Whether all strings can be written as UTF-8. */
-  isWellFormed: boolean
+/** Whether all strings of a value, and its keys, can be written as UTF-8. @param text the value as JSON */
+export function isWellFormed(value: JsonValue, text: string): boolean {
+  return text.includes('\\') ? isWellFormedWithin(value) : text.isWellFormed()
 }
 
-/** Looks at every key and string of a value. */
-export function takeCensus(value: JsonValue): Census {
-  const census = { keys: 0, isWellFormed: true }
-  visit(value, census)
-  return census
-}
-
-function visit(value: JsonValue, census: Census): void {
-  if (typeof value === 'string') {
-    if (!value.isWellFormed()) census.isWellFormed = false
-  } else if (Array.isArray(value)) {
-    for (const item of value) visit(item, census)
-  } else if (isJsonObject(value)) {
-    for (const name of Object.keys(value)) {
-      census.keys += 1
-      visit(name, census)
-      visit(value[name] ?? null, census)
-    }
-  }
+/** Escapes can write half of a surrogate pair where the text itself has none. */
+function isWellFormedWithin(value: JsonValue): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (Array.isArray(value)) return value.every(isWellFormedWithin)
+  if (!isJsonObject(value)) return true
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isWellFormedWithin(member ?? null))
 }

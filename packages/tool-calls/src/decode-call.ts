@@ -2,7 +2,7 @@ import { excerpt, type JsonObject } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { type ArgumentsReading, argumentKeys, decodeArguments, withoutArguments } from './decode-arguments.ts'
 import type { JsonEntry } from './json-scanner.ts'
-import { entriesOf, type JsonReading, keyOf, parseJson, valueText } from './read-json.ts'
+import { entriesOf, type JsonReading, keyOf, parseJson, readJson, valueText, withoutFinalSpace } from './read-json.ts'
 import { isEqual } from './schema.ts'
 import { type DeclaredTool, hasParameter, type ToolIndex } from './tool-index.ts'
 
@@ -46,15 +46,8 @@ export function nameCall(
 }
 
 /** Reads a JSON value that is the arguments of a call, named outside of it. */
-export function decodeNamedCall(
-  tools: ToolIndex,
-  writtenName: string,
-  json: JsonReading,
-  repairs: readonly RepairCode[] = [],
-): CallReading | 'unverified' {
-  return nameCall(tools, writtenName, (tool) =>
-    decodeArguments(json.text, json.keyCount, tool, [...repairs, ...json.repairs]),
-  )
+export function decodeNamedCall(tools: ToolIndex, writtenName: string, json: JsonReading): CallReading | 'unverified' {
+  return nameCall(tools, writtenName, (tool) => decodeArguments(json.text, tool, json.repairs))
 }
 
 const nameKeys: readonly string[] = ['name', 'function', 'tool', 'tool_name', 'function_name']
@@ -77,12 +70,32 @@ export function decodeEnvelopes(
   tools: ToolIndex,
   rules: EnvelopeRules,
   json: JsonReading,
-  repairs: readonly RepairCode[] = [],
 ): CallReading[] | 'unverified' {
   const context = { tools, rules }
-  if (json.text.startsWith('{')) return decodeObject(context, json, [...repairs, ...json.repairs], maxWrappers)
-  if (json.text.startsWith('[')) return decodeList(context, json.text, json.entries, [...repairs, ...json.repairs])
-  return [illFormedCall('invalid_json', json.text)]
+  const { text, entries, repairs } = json
+  if (entries === null) return decodeUnread(context, text)
+  if (text.startsWith('[')) return decodeList(context, text, entries, repairs)
+  if (text.startsWith('{')) return decodeObject(context, { text, entries }, repairs, maxWrappers)
+  const encoded = text.startsWith('"') ? parseJson(text) : undefined
+  const inner = typeof encoded === 'string' && encoded.trimStart().startsWith('{') ? readJson(encoded.trim()) : null
+  if (inner?.kind !== 'json') return [illFormedCall(inner?.code ?? 'invalid_json', text)]
+  const allRepairs: readonly RepairCode[] = [...repairs, 'double_encoded', ...inner.repairs]
+  return decodeObject(context, { text: inner.text, entries: inner.entries }, allRepairs, maxWrappers)
+}
+
+/** How a call starts that is written as the format's template writes it. */
+const canonicalHead = /^\{[ \n]?"name":[ ]?"([^"\\]*)",[ \n]?"(\w+)":[ ]?(?=\{)/
+const maxHeadLength = 512
+
+/** A call of which nothing has been looked at: whether it is as the template writes it, `JSON.parse` can tell. */
+function decodeUnread({ tools, rules }: EnvelopeContext, text: string): CallReading[] | 'unverified' {
+  const head = canonicalHead.exec(text.slice(0, maxHeadLength))
+  const name = head?.[1]
+  if (head === null || name === undefined || !rules.argumentKeys.includes(head[2] ?? '')) return 'unverified'
+  if (!text.endsWith('}')) return 'unverified'
+  const argumentsText = withoutFinalSpace(text.slice(head[0].length, -1))
+  const call = nameCall(tools, name, (tool) => decodeArguments(argumentsText, tool, []))
+  return call === 'unverified' ? call : [call]
 }
 
 function decodeList(
@@ -95,7 +108,7 @@ function decodeList(
   for (const entry of entries) {
     const item = valueText(text, entry)
     const inner = item.startsWith('{')
-      ? decodeObject(context, readingOf(item, entry), repairs, maxWrappers)
+      ? decodeObject(context, readObject(item), repairs, maxWrappers)
       : [illFormedCall('invalid_json', item)]
     if (inner === 'unverified') return inner
     readings.push(...inner)
@@ -103,15 +116,18 @@ function decodeList(
   return readings
 }
 
-type ValueReading = Pick<JsonReading, 'text' | 'entries' | 'keyCount'>
+interface ObjectReading {
+  readonly text: string
+  readonly entries: readonly JsonEntry[]
+}
 
-function readingOf(text: string, entry: JsonEntry): ValueReading {
-  return { text, entries: entriesOf(text), keyCount: entry.keysWithin }
+function readObject(text: string): ObjectReading {
+  return { text, entries: entriesOf(text) }
 }
 
 function decodeObject(
   context: EnvelopeContext,
-  json: ValueReading,
+  json: ObjectReading,
   repairs: readonly RepairCode[],
   wrappersLeft: number,
 ): CallReading[] | 'unverified' {
@@ -148,7 +164,7 @@ function unwrapCall(
   for (const key of wrapperKeys) {
     const entry = fields.get(key)
     if (entry === undefined || text.charAt(entry.valueStart) !== '{') continue
-    return decodeObject(context, readingOf(valueText(text, entry), entry), [...repairs, 'wrapper'], wrappersLeft - 1)
+    return decodeObject(context, readObject(valueText(text, entry)), [...repairs, 'wrapper'], wrappersLeft - 1)
   }
   const list = fields.get('tool_calls')
   if (list === undefined || text.charAt(list.valueStart) !== '[') return null
@@ -169,7 +185,7 @@ function toolAsKey(
     return [illFormedCall('missing_name', text)]
   }
   const call = nameCall(context.tools, name, (tool) =>
-    decodeArguments(valueText(text, entry), entry.keysWithin, tool, [...repairs, 'wrapper']),
+    decodeArguments(valueText(text, entry), tool, [...repairs, 'wrapper']),
   )
   return call === 'unverified' ? call : [call]
 }
@@ -182,13 +198,14 @@ function readFields(
   tool: DeclaredTool,
   repairs: readonly RepairCode[],
 ): ArgumentsReading {
-  const present = argumentKeys.flatMap((key) => {
+  const present: { key: string; entry: JsonEntry }[] = []
+  for (const key of argumentKeys) {
     const entry = fields.get(key)
-    if (entry === undefined) return []
+    if (entry === undefined) continue
     const isNative = key === 'arguments' || key === 'parameters'
     const isObject = text.charAt(entry.valueStart) === '{' && !hasParameter(tool, key)
-    return isNative || isObject ? [{ key, entry }] : []
-  })
+    if (isNative || isObject) present.push({ key, entry })
+  }
   const [first, ...others] = present
   if (first === undefined) return readFlattened(text, fields, nameKey, tool, repairs)
   const firstText = valueText(text, first.entry)
@@ -199,7 +216,7 @@ function readFields(
       return { kind: 'ill-formed', code: 'conflicting_arguments', detail: excerpt(text) }
   }
   const isNative = others.length === 0 && rules.argumentKeys.includes(first.key)
-  return decodeArguments(firstText, first.entry.keysWithin, tool, isNative ? repairs : [...repairs, 'renamed_key'])
+  return decodeArguments(firstText, tool, isNative ? repairs : [...repairs, 'renamed_key'])
 }
 
 /** `{"name": "bash", "command": "ls"}`: every other key is a declared parameter, and the name is none. */
@@ -221,6 +238,5 @@ function readFlattened(
     return { kind: 'ill-formed', code, detail: excerpt(text) }
   }
   const flattened = `{${members.map(([key, entry]) => `${JSON.stringify(key)}: ${valueText(text, entry)}`).join(', ')}}`
-  const keyCount = members.reduce((count, [, entry]) => count + 1 + entry.keysWithin, 0)
-  return decodeArguments(flattened, keyCount, tool, [...repairs, 'flattened_arguments'])
+  return decodeArguments(flattened, tool, [...repairs, 'flattened_arguments'])
 }

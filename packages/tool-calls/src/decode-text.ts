@@ -1,5 +1,6 @@
+import type { JsonValue } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
-import { parseJson, readJson } from './read-json.ts'
+import { type JsonReading, parseJson, readJson } from './read-json.ts'
 import {
   allowedLiterals,
   allowedTypes,
@@ -28,8 +29,9 @@ import {
  * - What does not fit stays text, verbatim, and is reported by the schema check.
  */
 export interface TextReading {
-  /** The value as JSON text. */
+  /** The value as JSON text, and what that says. */
   readonly json: string
+  readonly value: JsonValue
   readonly repairs: readonly RepairCode[]
   readonly warning: WarningCode | null
   /** The value can't be part of a call at all. */
@@ -43,11 +45,12 @@ export function decodeText(text: string, schema: Schema, root: Schema): TextRead
   const types = allowedTypes(schema, root)
   if (types === stringType) return asString(text)
   if ((types & stringType) === 0) return readTyped(text, types) ?? asString(text)
-  if (types & nullType && text === 'null' && !allowsString(text, schema, root)) return { json: 'null', ...plain }
+  if (types & nullType && text === 'null' && !allowsString(text, schema, root))
+    return { json: 'null', value: null, ...plain }
   const typed = readTyped(text, types & ~stringType)
   if (typed === null || typed.failure !== null) return asString(text)
-  const isStringFit = fits(JSON.stringify(text), schema, root)
-  const isTypedFit = fits(typed.json, schema, root)
+  const isStringFit = checkSchema(text, schema, root).errors.length === 0
+  const isTypedFit = checkSchema(typed.value, schema, root).errors.length === 0
   if (!isStringFit && isTypedFit) return typed
   if (typed.json === 'null' && text === 'null') return typed
   return { ...asString(text), warning: isTypedFit ? 'union_type' : null }
@@ -58,21 +61,18 @@ function allowsString(text: string, schema: Schema, root: Schema): boolean {
   return allowedLiterals(schema, root)?.includes(text) ?? false
 }
 
-function fits(json: string, schema: Schema, root: Schema): boolean {
-  const value = parseJson(json)
-  return value !== undefined && checkSchema(value, schema, root).errors.length === 0
-}
-
-function asString(text: string): TextReading {
-  return { json: JSON.stringify(text), ...plain }
+/** The text itself. */
+export function asString(text: string): TextReading {
+  return { json: JSON.stringify(text), value: text, ...plain }
 }
 
 /** Reads a text as one of some types other than string; null where it spells none of them. */
 export function readTyped(text: string, types: TypeSet): TextReading | null {
   const trimmed = text.trim()
   const lower = trimmed.length <= 5 ? trimmed.toLowerCase() : ''
-  if (types & nullType && (lower === 'null' || lower === 'none')) return { json: 'null', ...plain }
-  if (types & booleanType && (lower === 'true' || lower === 'false')) return { json: lower, ...plain }
+  if (types & nullType && (lower === 'null' || lower === 'none')) return { json: 'null', value: null, ...plain }
+  if (types & booleanType && (lower === 'true' || lower === 'false'))
+    return { json: lower, value: lower === 'true', ...plain }
   if (types & (integerType | fractionType)) {
     const number = readNumber(trimmed, types)
     if (number !== null) return number
@@ -87,8 +87,9 @@ function readNumber(text: string, types: TypeSet): TextReading | null {
   if (text.length > 1024 || !jsonNumber.test(text)) return null
   const number = Number(text)
   if (!Number.isFinite(number)) return null
-  if (types & fractionType || jsonInteger.test(text)) return { json: text, ...plain }
-  return Number.isSafeInteger(number) ? { json: String(number), ...plain, repairs: ['coerced_type'] } : null
+  if (types & fractionType || jsonInteger.test(text)) return { json: text, value: number, ...plain }
+  const isExact = Number.isSafeInteger(number)
+  return isExact ? { json: String(number), value: number, ...plain, repairs: ['coerced_type'] } : null
 }
 
 function readContainer(text: string, types: TypeSet): TextReading | null {
@@ -101,6 +102,11 @@ function readContainer(text: string, types: TypeSet): TextReading | null {
   const isAllowed = (text.startsWith('[') && types & arrayType) || (text.startsWith('{') && types & objectType)
   if (!isAllowed) return null
   const reading = readJson(text)
-  if (reading.kind === 'json') return { json: reading.text, repairs: reading.repairs, warning: null, failure: null }
-  return reading.code === 'too_deep' ? { json: 'null', ...plain, failure: 'too_deep' } : null
+  if (reading.kind === 'json') return ofJson(reading)
+  return reading.code === 'too_deep' ? { ...asString(text), failure: 'too_deep' } : null
+}
+
+/** A value that was read as JSON. */
+export function ofJson({ text, repairs }: JsonReading): TextReading {
+  return { json: text, value: JSON.parse(text) as JsonValue, repairs, warning: null, failure: null }
 }

@@ -19,6 +19,8 @@ export interface Dialect {
    * certain costs nothing more. `more`: the window ends before that can be told.
    */
   judgeOpener(opener: string, window: string, index: number): OpenerVerdict
+  /** Texts that end a call, a section, or a part of one. One more right behind a call says nothing. */
+  readonly closers: readonly string[]
   /** End-of-turn tokens that an engine may leave in the text. Dropped where the output ends with them. */
   readonly endTokens: readonly string[]
   /**
@@ -71,6 +73,8 @@ export interface CallNotes {
 /** Where a dialect reports what it read. A call stands between the source's mark and its index. */
 export interface CallSink {
   readonly tools: ToolIndex
+  /** Whether no more is taken: what goes on may stop. */
+  readonly isFull: boolean
   report(reading: CallReading, notes?: CallNotes): void
   text(text: string): void
   reasoning(text: string): void

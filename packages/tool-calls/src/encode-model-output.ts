@@ -1,5 +1,5 @@
 import { excerpt, type JsonObject, ValueError } from '@agentrl/spec'
-import { takeCensus } from './decode-arguments.ts'
+import { isWellFormed } from './decode-arguments.ts'
 import type { EncodableCall } from './dialect.ts'
 import { parseJson } from './read-json.ts'
 import { findReasoningFormat, type ReasoningFormatName } from './reasoning-formats.ts'
@@ -57,7 +57,7 @@ export function encodeToolCalls(calls: readonly ToolCallToEncode[], options: Enc
 function readCall(call: ToolCallToEncode): EncodableCall {
   const argumentsText = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
   const value = parseJson(argumentsText)
-  if (!isJsonObject(value) || !takeCensus(value).isWellFormed) {
+  if (!isJsonObject(value) || !isWellFormed(value, argumentsText)) {
     throw new ValueError('value_invalid', `Arguments are a JSON object; found "${excerpt(argumentsText)}"`, {
       details: { name: call.name },
     })

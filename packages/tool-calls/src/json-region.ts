@@ -23,17 +23,17 @@ type Step<Result> = Generator<undefined, Result, undefined>
 export function* goToFirst(source: Source, markers: readonly string[]): Step<string> {
   const longest = markers.reduce((length, marker) => Math.max(length, marker.length), 1)
   for (;;) {
-    const { window, index } = source
     let place = -1
     let first = ''
     for (const marker of markers) {
-      const found = window.indexOf(marker, index)
+      const found = source.find(marker)
       if (found >= 0 && (place < 0 || found < place)) {
         place = found
         first = marker
       }
     }
     // Another marker may still start in front of the found one, but for its tail.
+    const { window, index } = source
     if (place >= 0 && (source.isEnded || place <= window.length - longest)) {
       source.index = place
       return first
@@ -63,7 +63,8 @@ export function* readEnd(source: Source, markers: RegionMarkers): Step<'closed' 
     if (isCloser) source.index += length
     return isCloser ? 'closed' : 'unclosed'
   }
-  if (markers.closers.length === 0) return 'unclosed'
+  if (source.endsWithin(endMarkers)) source.index = source.window.length
+  if (markers.closers.length === 0 || source.index === source.window.length) return 'unclosed'
   const textStart = source.position
   const found = yield* goToFirst(source, endMarkers)
   if (markers.closers.includes(found)) {

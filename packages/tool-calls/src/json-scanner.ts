@@ -1,4 +1,5 @@
 import type { IllFormedCode, RepairCode } from './codes.ts'
+import { rewriteString } from './rewrite-string.ts'
 
 /**
  * One tolerant JSON automaton, used in two ways.
@@ -6,13 +7,13 @@ import type { IllFormedCode, RepairCode } from './codes.ts'
  * *Skimming* runs while text arrives: it follows brackets and quotes to find
  * where a value ends, and looks into no string, so that a valid call costs
  * hardly more than `JSON.parse`, which then judges it. *Careful* runs over a
- * complete value and looks at every character: it records, as edits, what
- * turns the text into valid JSON.
+ * complete value, looks into strings too, and records, as edits, what turns the
+ * text into valid JSON.
  *
  * Only what has one reading is edited: structure outside strings, and a
  * string's own invalid escapes and raw control characters. What a string says
  * is never touched, and a string or a container that is not closed is never
- * closed here.
+ * closed here, but for brackets in front of an end marker.
  *
  * Offsets count UTF-16 units from the start of the value. Every character is
  * visited a bounded number of times; nesting is bounded by `maxDepth`.
@@ -47,8 +48,6 @@ export interface JsonEntry {
   keyEnd: number
   valueStart: number
   valueEnd: number
-  /** Keys of all objects inside the value. */
-  keysWithin: number
 }
 
 /** A replacement of `[start, end)` by `text`. */
@@ -58,14 +57,7 @@ interface Edit {
   readonly text: string
 }
 
-const numberStart = 0
-const numberZero = 1
-const numberInteger = 2
-const numberDot = 3
-const numberFraction = 4
-const numberExponent = 5
-const numberExponentSign = 6
-const numberExponentDigits = 7
+const jsonNumber = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/
 
 function isDigit(code: number): boolean {
   return code >= 48 && code <= 57
@@ -81,6 +73,11 @@ function isWordCharacter(code: number): boolean {
     code === 45 ||
     code === 46
   )
+}
+
+/** What a number is made of, and what may be glued to one. */
+function isNumberCharacter(code: number): boolean {
+  return isWordCharacter(code) || code === 43
 }
 
 /** White space that JSON does not know, and models write. */
@@ -119,15 +116,6 @@ const pythonLiterals: Readonly<Record<string, string>> = { True: 'true', False: 
 const jsonLiterals: ReadonlySet<string> = new Set(['true', 'false', 'null'])
 const numberWords: ReadonlySet<string> = new Set(['NaN', 'Infinity'])
 
-function isHex(text: string, start: number): boolean {
-  for (let index = start; index < start + 4; index += 1) {
-    const code = text.charCodeAt(index)
-    const isLetter = (code >= 97 && code <= 102) || (code >= 65 && code <= 70)
-    if (!isLetter && !isDigit(code)) return false
-  }
-  return true
-}
-
 export class JsonScanner {
   /** Whether the outermost value is closed. `feed` has returned the place behind it. */
   isDone = false
@@ -151,7 +139,6 @@ export class JsonScanner {
   #quote = 34
   #stringIsKey = false
   #isEscaped = false
-  #numberState = numberStart
   #word = ''
   #tokenStart = 0
   #commaAt = 0
@@ -184,7 +171,7 @@ export class JsonScanner {
     while (index < window.length && !this.isDone && this.failure === null) {
       switch (this.#state) {
         case inString:
-          index = this.#isCareful ? this.#readString(window, index, shift) : this.#skipString(window, index, shift)
+          index = this.#skipString(window, index, shift)
           break
         case inNumber:
           index = this.#readNumber(window, index, shift)
@@ -207,10 +194,10 @@ export class JsonScanner {
     return index
   }
 
-  /** Ends a text whose window is all there is: a number or a word may end with it. */
-  end(offset: number): void {
-    if (this.#state === inNumber) this.#endNumber(offset)
-    else if (this.#state === inWord) this.#endWord(offset)
+  /** Ends a text that was all there is: a number or a word may end with it. */
+  end(text: string): void {
+    if (this.#state === inNumber) this.#endNumber(text, 0, text.length)
+    else if (this.#state === inWord) this.#endWord(text.length)
   }
 
   /** Closes what is open before an end marker at `offset`. Only where `lacksOnlyBrackets`. */
@@ -236,9 +223,13 @@ export class JsonScanner {
     this.failedAt = offset
   }
 
-  #edit(code: RepairCode, start: number, end: number, text: string): void {
+  #note(code: RepairCode): void {
     this.hasDefect = true
     this.repairs.add(code)
+  }
+
+  #edit(code: RepairCode, start: number, end: number, text: string): void {
+    this.#note(code)
     if (this.#isCareful) this.#edits.push({ start, end, text })
   }
 
@@ -262,11 +253,12 @@ export class JsonScanner {
 
   /** A character that is no JSON structure. Returns whether it was consumed. */
   #readOther(code: number, offset: number): boolean {
+    if (this.#state <= element && (isDigit(code) || code === 45)) return this.#openScalar(code, offset)
     if (isForeignSpace(code)) {
       this.#edit('unicode_space', offset, offset + 1, ' ')
       return true
     }
-    const punctuation = fullwidthPunctuation[code]
+    const punctuation = code > 65000 ? fullwidthPunctuation[code] : undefined
     if (punctuation !== undefined) {
       this.#edit('fullwidth_punctuation', offset, offset + 1, punctuation)
       if (punctuation === ':') this.#readColon(offset)
@@ -277,7 +269,7 @@ export class JsonScanner {
     }
     const quote = closingQuote(code)
     if (quote !== 0 && this.#expectsString()) {
-      this.#edit(quote === 39 ? 'single_quote' : 'fullwidth_punctuation', offset, offset + 1, '"')
+      this.#note(quote === 39 ? 'single_quote' : 'fullwidth_punctuation')
       this.#openString(quote, offset)
       return true
     }
@@ -318,7 +310,7 @@ export class JsonScanner {
     if (code === 43 || code === 46) this.#fail('non_json_number', offset)
     else if (isDigit(code) || code === 45) {
       this.#startValue(offset)
-      this.#numberState = code === 45 ? numberStart : code === 48 ? numberZero : numberInteger
+      this.#tokenStart = offset
       this.#state = inNumber
       return true
     } else if (isWordCharacter(code)) {
@@ -401,8 +393,7 @@ export class JsonScanner {
   }
 
   #dropComma(): void {
-    this.hasDefect = true
-    this.repairs.add('trailing_comma')
+    this.#note('trailing_comma')
     if (!this.#isCareful) return
     // What was edited behind the comma comes after it; a full-width comma was edited itself.
     let place = this.#edits.length
@@ -423,7 +414,7 @@ export class JsonScanner {
   #startKey(offset: number): void {
     this.keyCount += 1
     if (this.#stack.length === 1) {
-      this.entries.push({ keyStart: offset, keyEnd: offset, valueStart: 0, valueEnd: 0, keysWithin: 0 })
+      this.entries.push({ keyStart: offset, keyEnd: offset, valueStart: 0, valueEnd: 0 })
     }
   }
 
@@ -438,18 +429,10 @@ export class JsonScanner {
   #startValue(offset: number): void {
     if (this.#stack.length !== 1) return
     if (this.#top() === arrayBracket) {
-      this.entries.push({
-        keyStart: offset,
-        keyEnd: offset,
-        valueStart: offset,
-        valueEnd: 0,
-        keysWithin: -this.keyCount,
-      })
+      this.entries.push({ keyStart: offset, keyEnd: offset, valueStart: offset, valueEnd: 0 })
     } else {
       const entry = this.entries[this.entries.length - 1]
-      if (!entry) return
-      entry.valueStart = offset
-      entry.keysWithin = -this.keyCount
+      if (entry) entry.valueStart = offset
     }
   }
 
@@ -459,9 +442,7 @@ export class JsonScanner {
     if (this.#stack.length === 0) this.isDone = true
     else if (this.#stack.length === 1) {
       const entry = this.entries[this.entries.length - 1]
-      if (!entry) return
-      entry.valueEnd = offset
-      entry.keysWithin += this.keyCount
+      if (entry) entry.valueEnd = offset
     }
   }
 
@@ -470,7 +451,7 @@ export class JsonScanner {
     else this.#endValue('string', offset)
   }
 
-  /** Goes to the closing quote, looking at nothing but quotes and the backslashes before them. */
+  /** Goes to the closing quote, looking at nothing but quotes and the backslashes before them. In careful mode the window is the whole value. */
   #skipString(window: string, from: number, shift: number): number {
     let index = from
     if (this.#isEscaped) {
@@ -490,92 +471,39 @@ export class JsonScanner {
       }
       index = found + 1
       if (!isEscaped) {
+        if (this.#isCareful) this.#rewriteString(window, shift + index, shift)
         this.#endString(shift + index)
         return index
       }
     }
   }
 
-  /** Goes to the closing quote and records what has to be edited on the way. The window is the whole value. */
-  #readString(window: string, from: number, shift: number): number {
-    const quote = this.#quote
-    let hasInvalidEscape = false
-    let hasRareEscape = false
-    for (let index = from; index < window.length; index += 1) {
-      const code = window.charCodeAt(index)
-      if (code === quote) {
-        if (hasInvalidEscape && hasRareEscape) this.#fail('ambiguous_escape', this.lastStringStart)
-        if (quote !== 34) this.#edits.push({ start: shift + index, end: shift + index + 1, text: '"' })
-        this.#endString(shift + index + 1)
-        return index + 1
-      }
-      if (code === 92) {
-        const next = window.charCodeAt(index + 1)
-        if (next === 98 || next === 102) hasRareEscape = true
-        const length = this.#readEscape(window, index, shift)
-        if (this.failure !== null) return index
-        if (length === 0) hasInvalidEscape = true
-        else index += length - 1
-      } else if (code === 34) {
-        this.#edits.push({ start: shift + index, end: shift + index, text: '\\' })
-      } else if (code < 32) {
-        this.#edit('control_character', shift + index, shift + index + 1, escapeControl(code))
-      }
+  /** Records what has to be edited in a string, quotes included, that ends at `end`. */
+  #rewriteString(window: string, end: number, shift: number): void {
+    const start = this.lastStringStart
+    const isForeign = this.#quote !== 34
+    const rewritten = rewriteString(window.slice(start + 1 - shift, end - 1 - shift), isForeign)
+    if (rewritten !== null) {
+      if (rewritten.failure !== null) this.#fail(rewritten.failure, start)
+      for (const repair of rewritten.repairs) this.#note(repair)
     }
-    return window.length
+    if (rewritten === null && !isForeign) return
+    const body = rewritten?.text ?? window.slice(start + 1 - shift, end - 1 - shift)
+    this.#edits.push({ start, end, text: `"${body}"` })
   }
 
-  /** The length of the escape at `index`; 0 when it is none, and its backslash was doubled. */
-  #readEscape(window: string, index: number, shift: number): number {
-    const next = window.charCodeAt(index + 1)
-    switch (next) {
-      case 34:
-      case 92:
-      case 47:
-      case 98:
-      case 102:
-      case 110:
-      case 114:
-      case 116:
-        return 2
-      case 39:
-        if (this.#quote === 39) this.#edit('single_quote', shift + index, shift + index + 1, '')
-        else this.#fail('ambiguous_escape', shift + index)
-        return 2
-      case 117:
-        if (isHex(window, index + 2)) return 6
-    }
-    // In a single-quoted string these mean something to Python, and nothing to JSON.
-    if (
-      this.#quote === 39 &&
-      (isDigit(next) || next === 120 || next === 97 || next === 118 || next === 85 || next === 78)
-    ) {
-      this.#fail('ambiguous_escape', shift + index)
-    }
-    this.#edit('invalid_escape', shift + index, shift + index, '\\')
-    return 0
-  }
-
+  /** Goes behind a number. Whether it is one is for `JSON.parse` to say, or for the careful reading. */
   #readNumber(window: string, from: number, shift: number): number {
-    for (let index = from; index < window.length; index += 1) {
-      const code = window.charCodeAt(index)
-      const next = nextNumberState(this.#numberState, code)
-      if (next < 0) {
-        if (isWordCharacter(code) || code === 43) this.#fail('non_json_number', shift + index)
-        else this.#endNumber(shift + index)
-        return index
-      }
-      this.#numberState = next
-    }
-    return window.length
+    let index = from
+    while (index < window.length && isNumberCharacter(window.charCodeAt(index))) index += 1
+    if (index < window.length) this.#endNumber(window, shift, index)
+    return index
   }
 
-  #endNumber(offset: number): void {
-    const state = this.#numberState
-    const isComplete =
-      state === numberZero || state === numberInteger || state === numberFraction || state === numberExponentDigits
-    if (isComplete) this.#endValue('scalar', offset)
-    else this.#fail('non_json_number', offset)
+  #endNumber(window: string, shift: number, end: number): void {
+    const isNumber = !this.#isCareful || jsonNumber.test(window.slice(this.#tokenStart - shift, end))
+    if (isNumber) this.#endValue('scalar', shift + end)
+    else this.#fail('non_json_number', this.#tokenStart)
   }
 
   #readWord(window: string, from: number, shift: number): number {
@@ -635,24 +563,4 @@ export class JsonScanner {
     else this.#failHere(92, this.#tokenStart)
     return index
   }
-}
-
-function nextNumberState(state: number, code: number): number {
-  if (isDigit(code)) {
-    if (state === numberStart) return code === 48 ? numberZero : numberInteger
-    if (state === numberZero) return -1
-    if (state === numberInteger) return numberInteger
-    return state === numberDot || state === numberFraction ? numberFraction : numberExponentDigits
-  }
-  const hasDigits = state === numberZero || state === numberInteger
-  if (code === 46 && hasDigits) return numberDot
-  if ((code === 101 || code === 69) && (hasDigits || state === numberFraction)) return numberExponent
-  if ((code === 43 || code === 45) && state === numberExponent) return numberExponentSign
-  return -1
-}
-
-const shortEscapes: Readonly<Record<number, string>> = { 8: '\\b', 9: '\\t', 10: '\\n', 12: '\\f', 13: '\\r' }
-
-function escapeControl(code: number): string {
-  return shortEscapes[code] ?? `\\u${code.toString(16).padStart(4, '0')}`
 }

@@ -21,14 +21,16 @@ export interface ParseOptions {
   readonly reasoning?: ReasoningFormatName
   /** Whether the prompt ended with reasoning open, so that the output starts inside it. Default false. */
   readonly thinking?: boolean
-  /** Why the engine stopped. It is not relied on: a cut is seen in the text. */
+  /** Why the engine stopped, where that is known. A cut is seen in the text; this tells of an opener that ends it. */
   readonly finishReason?: FinishReason
   /** `off`: what would be repaired is ill-formed under the code of the repair. Default `conservative`. */
   readonly repair?: 'conservative' | 'off'
 }
 
-/** Ill-formed regions that are read before the rest of an output is given up. */
-const maxIllFormed = 1024
+/** How many calls, ill-formed regions, or openers that are looked behind, an output may have. */
+const maxRegions = 2048
+/** How many of its regions may be ill-formed, or turn out to be prose. */
+const maxVainRegions = 512
 
 type Run = Generator<undefined, void, undefined>
 
@@ -54,7 +56,7 @@ interface PartOptions {
  * Held back until decided: a possible marker (at most its length), white space
  * and end-of-turn tokens until more text follows, a call until its end, what
  * follows an opener inside open reasoning or an open code fence until that
- * closes, and a reply that starts as a bare call or as a fenced one.
+ * closes, a code fence that starts like a call, and a reply that does.
  */
 export class OutputParser {
   readonly #source = new Source()
@@ -62,14 +64,19 @@ export class OutputParser {
   readonly #tags: ReasoningTags | null
   readonly #options: ParseOptions
   readonly #part: PartOptions
+  #finishReason: FinishReason | undefined
   readonly #text: TextCollector
   readonly #reasoning: TextCollector
-  readonly #sink: CallSink
+  readonly #sink: CallSink & { isFull: boolean }
   readonly #run: Run
   readonly #calls: ParsedToolCall[] = []
   readonly #illFormed: IllFormedRegion[] = []
   readonly #warnings = new Set<WarningCode>()
   readonly #repairCounts: Partial<Record<RepairCode, number>> = {}
+  #reasoningScanner: TextScanner | null = null
+  /** How often a call was looked for at an opener, and how often in vain. */
+  #attempts = 0
+  #vainRegions = 0
   #reports: Report[] = []
   #charsReceived = 0
   /** Up to where all has been said. */
@@ -86,19 +93,23 @@ export class OutputParser {
     this.#tags = reasoning.tags
     this.#options = options
     this.#part = part
+    this.#finishReason = options.finishReason
     this.#text = new TextCollector((text) => this.#push({ kind: 'text', text }))
     this.#reasoning = new TextCollector((text) => this.#push({ kind: 'reasoning', text }))
-    this.#sink = {
+    const sink = {
       tools: new ToolIndex(options.tools),
-      report: (reading, notes) => this.#report(reading, notes),
-      text: (text) => this.#say(this.#text, text),
-      reasoning: (text) => this.#say(reasoning.name === 'none' ? this.#text : this.#reasoning, text),
+      isFull: false,
+      report: (reading: CallReading, notes?: CallNotes) => this.#report(reading, notes),
+      text: (text: string) => this.#say(this.#text, text),
+      reasoning: (text: string) => this.#say(reasoning.name === 'none' ? this.#text : this.#reasoning, text),
     }
+    this.#sink = sink
     this.#run = this.#read()
   }
 
   /** How many characters came in of which nothing has been said yet. */
   get heldBackChars(): number {
+    if (this.#source.isEnded) return 0
     return this.#charsReceived - this.#decidedUntil + this.#text.heldLength + this.#reasoning.heldLength
   }
 
@@ -110,8 +121,18 @@ export class OutputParser {
     return this.#takeEvents()
   }
 
+  /** Reads a whole output. */
+  readWhole(text: string): void {
+    this.#charsReceived = text.length
+    this.#source.push(text)
+    this.#source.isEnded = true
+    this.#run.next()
+    this.#decidedUntil = text.length
+  }
+
   /** Says that no more will come, and gives what became certain by that. */
-  end(): readonly ParseEvent[] {
+  end(finishReason?: FinishReason): readonly ParseEvent[] {
+    this.#finishReason = finishReason ?? this.#finishReason
     this.#source.isEnded = true
     this.#run.next()
     this.#decidedUntil = this.#charsReceived
@@ -155,10 +176,16 @@ export class OutputParser {
     yield* this.#readProse(tags)
   }
 
-  #scannerFor(tags: readonly string[]): TextScanner {
-    const { openers, endTokens } = this.#dialect
-    return new TextScanner([...openers, ...tags, ...endTokens], (marker, window, behind) => {
-      return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
+  #scannerFor(tags: readonly string[], isProse: boolean): TextScanner {
+    const { openers, closers, endTokens } = this.#dialect
+    const markers = [...openers, ...tags, ...endTokens, ...(isProse ? closers : [])]
+    return new TextScanner(markers, (marker, window, behind) => {
+      if (openers.includes(marker)) {
+        return this.#sink.isFull ? 'prose' : this.#dialect.judgeOpener(marker, window, behind)
+      }
+      if (!isProse) return 'open'
+      if (marker === this.#tags?.close) return this.#isSecondClose ? 'open' : 'prose'
+      return closers.includes(marker) && !this.#isBehindCall ? 'prose' : 'open'
     })
   }
 
@@ -190,7 +217,10 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    const scanner = this.#scannerFor([tags.close])
+    this.#reasoningScanner ??= this.#scannerFor([tags.close], false)
+    const scanner = this.#reasoningScanner
+    scanner.restart()
+    this.#reasoning.add('\n')
     for (;;) {
       if (!this.#findMarker(scanner, this.#reasoning)) {
         if (source.isEnded) return
@@ -201,8 +231,7 @@ export class OutputParser {
       } else if (this.#dialect.openers.includes(scanner.marker)) {
         yield* this.#readCallInReasoning(tags)
         break
-      } else if (scanner.marker === '```') this.#consume(scanner, this.#reasoning, scanner.fence)
-      else this.#holdEndToken(scanner, this.#reasoning)
+      } else this.#holdEndToken(scanner, this.#reasoning)
     }
     this.#piecesBefore = this.#text.pieceCount
   }
@@ -242,9 +271,7 @@ export class OutputParser {
   #readPart(text: string, charStart: number): readonly Report[] {
     const whole = this.#part.charStart + charStart
     const parser = new OutputParser({ ...this.#options, reasoning: 'none' }, { charStart: whole, readsFences: false })
-    parser.#source.push(text)
-    parser.#source.isEnded = true
-    parser.#run.next()
+    parser.readWhole(text)
     return parser.#reports
   }
 
@@ -254,9 +281,10 @@ export class OutputParser {
 
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
-    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close])
+    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close], true)
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
+      scanner.findsFences = this.#part.readsFences && !this.#sink.isFull
       if (!this.#findMarker(scanner, this.#text)) {
         if (source.isEnded) return
         yield
@@ -264,13 +292,11 @@ export class OutputParser {
       }
       const { marker } = scanner
       if (marker === '```') {
-        if (this.#isBlank && this.#part.readsFences && (yield* this.#readFencedReply(scanner.fence))) return
-        this.#consume(scanner, this.#text, scanner.fence)
+        if (!(yield* this.#readFencedCalls(scanner))) this.#consume(scanner, this.#text, scanner.fence)
       } else if (this.#dialect.openers.includes(marker)) {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
-        else if (yield* this.#readCall()) scanner.breakLine()
+        else if (yield* this.#readCall(scanner.isAtLineStart)) scanner.breakLine()
         else this.#consume(scanner, this.#text, marker.length)
-        if (this.#illFormed.length >= maxIllFormed) return yield* this.#giveUp()
       } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
         source.index += marker.length
         yield* this.#readReasoning(tags)
@@ -278,6 +304,9 @@ export class OutputParser {
       } else if (tags !== null && marker === tags.close && this.#isSecondClose) {
         source.index += marker.length
         this.#countRepair('duplicate_reasoning_end')
+      } else if (this.#dialect.closers.includes(marker) && this.#isBehindCall) {
+        source.index += marker.length
+        this.#countRepair('extra_end_tag')
       } else if (this.#dialect.endTokens.includes(marker)) this.#holdEndToken(scanner, this.#text)
       else this.#consume(scanner, this.#text, marker.length)
     }
@@ -293,6 +322,11 @@ export class OutputParser {
     return this.#text.pieceCount === this.#piecesBefore
   }
 
+  /** Whether nothing but white space came since the last call, or what meant to be one. */
+  get #isBehindCall(): boolean {
+    return this.#isSegmentStart && this.#calls.length + this.#illFormed.length > 0 && this.#options.repair !== 'off'
+  }
+
   get #isSecondClose(): boolean {
     return this.#isSegmentStart && this.#reasoning.pieceCount > 0 && this.#options.repair !== 'off'
   }
@@ -302,15 +336,38 @@ export class OutputParser {
   }
 
   /** Reads a call at its opener. False: it is prose. */
-  *#readCall(): Generator<undefined, boolean, undefined> {
+  *#readCall(isAtLineStart: boolean): Generator<undefined, boolean, undefined> {
     const source = this.#source
     source.mark()
     const start = source.position
     this.#regionStart = start
-    const isCall = yield* this.#dialect.read(source, this.#sink)
-    if (!isCall) source.rewindTo(start)
+    this.#attempts += 1
+    let isCall = yield* this.#dialect.read(source, this.#sink)
+    if (!isCall && source.isEnded && (isAtLineStart || this.#isSegmentStart || this.#isCut))
+      isCall = this.#reportBareOpener()
+    if (!isCall) {
+      this.#vainRegions += 1
+      source.rewindTo(start)
+    }
+    this.#checkLimits()
     this.#piecesBefore = isCall ? this.#text.pieceCount : this.#piecesBefore
     return isCall
+  }
+
+  /** An output that ends with an opener was cut, unless it speaks of it. */
+  #reportBareOpener(): boolean {
+    const source = this.#source
+    const behind = source.captured()
+    source.index = source.window.length
+    const rest = source.captured()
+    const opener = this.#dialect.openers.find((marker) => rest.trim() === marker)
+    if (opener === undefined) source.index -= rest.length - behind.length
+    else this.#sink.report(illFormedCall('truncated', opener))
+    return opener !== undefined
+  }
+
+  get #isCut(): boolean {
+    return this.#finishReason === 'length' || this.#finishReason === 'abort'
   }
 
   /** A reply that may be a call without markers. */
@@ -333,40 +390,53 @@ export class OutputParser {
     return isCall
   }
 
-  /** A reply that is one code fence around nothing but calls. */
-  *#readFencedReply(fence: number): Generator<undefined, boolean, undefined> {
+  /**
+   * Reads a code fence that starts like a call: calls, if it holds nothing else
+   * and nothing follows it. A model that calls stops there; one that goes on
+   * has quoted. False: nothing was read.
+   */
+  *#readFencedCalls(scanner: TextScanner): Generator<undefined, boolean, undefined> {
     const source = this.#source
     source.mark()
     const start = source.position
-    const inner = yield* this.#skipFencedReply(fence)
-    const reports = inner === null ? [] : this.#readPart(inner.text, inner.charStart)
-    if (reports.length === 0 || !reports.every(({ event }) => isFinalCall(event))) {
+    const mayBeBare = this.#isBlank
+    const isCandidate = yield* this.#startsLikeCall(mayBeBare)
+    if (!isCandidate) {
       source.rewindTo(start)
       return false
     }
-    for (const { event } of reports) this.#adopt(event, 'fence')
+    const innerStart = source.position - start
+    const found = yield* this.#skipPastFence(scanner.fence)
+    const held = source.captured()
+    const isLast = found !== atEnd && (yield* isOver(source, this.#dialect.endTokens))
+    const end = source.position
+    const reports = isLast ? this.#readPart(held.slice(innerStart, found - start), start + innerStart) : []
+    if (reports.length > 0 && reports.every(({ event }) => isFinalCall(event))) {
+      for (const { event } of reports) this.#adopt(event, 'fence')
+    } else if (found === atEnd) this.#addFinalCalls(held, start, this.#text, 'unclosed_fence')
+    else {
+      this.#text.add(held)
+      source.rewindTo(start + held.length)
+    }
+    this.#decidedUntil = end
+    scanner.fence = 0
+    scanner.breakLine()
     return true
   }
 
-  /** The text in the fence at `source.index`, if it may be calls, and if nothing follows it. */
-  *#skipFencedReply(fence: number): Generator<undefined, { text: string; charStart: number } | null, undefined> {
+  /** Goes behind the line that opens a fence. Whether what follows may be a call. */
+  *#startsLikeCall(mayBeBare: boolean): Generator<undefined, boolean, undefined> {
     const source = this.#source
-    const start = source.position
     for (let found = source.skipPast('\n'); found < 0; found = source.skipPast('\n')) {
-      if (found !== needMore) return null
+      if (found !== needMore) return false
       yield
     }
-    const charStart = source.position
     let code = source.skipSpace()
     for (; code === needMore; code = source.skipSpace()) yield
-    const first = code < 0 ? '' : String.fromCharCode(code)
-    const { bare, openers } = this.#dialect
-    const mayBeCall = (bare?.mayStart(code) ?? false) || openers.some((opener) => opener.startsWith(first))
-    if (first === '' || !mayBeCall) return null
-    const charEnd = yield* this.#skipPastFence(fence)
-    if (charEnd < 0) return null
-    if (!(yield* isOver(source, this.#dialect.endTokens))) return null
-    return { text: source.captured().slice(charStart - start, charEnd - start), charStart }
+    if (mayBeBare && this.#dialect.bare?.mayStart(code)) return true
+    let length = source.matchAny(this.#dialect.openers)
+    for (; length === needMore; length = source.matchAny(this.#dialect.openers)) yield
+    return length > 0
   }
 
   /** Goes behind the line that closes a fence, and gives where it starts in the output; `atEnd` if nothing closes it. */
@@ -396,18 +466,20 @@ export class OutputParser {
     scanner.breakLine()
   }
 
-  *#giveUp(): Run {
-    const source = this.#source
-    source.mark()
-    for (;;) {
-      source.index = source.window.length
-      if (source.isEnded) break
-      yield
-    }
-    if (source.captured().trim() !== '') this.#report(illFormedCall('too_many_regions', ''))
+  /** Reads no more calls where there are too many: the rest is prose, and that is said. */
+  #checkLimits(): void {
+    const regions = this.#calls.length + this.#illFormed.length
+    const vain = this.#vainRegions + this.#illFormed.length
+    const isFull = Math.max(regions, this.#attempts) >= maxRegions || vain >= maxVainRegions || this.#source.isExhausted
+    if (!isFull || this.#sink.isFull) return
+    this.#sink.isFull = true
+    const { position } = this.#source
+    const place = this.#part.charStart + position
+    this.#addIllFormed('too_many_regions', { charStart: place, charEnd: place }, `${regions} regions`)
   }
 
   #report(reading: CallReading, notes: CallNotes = {}): void {
+    if (this.#sink.isFull) return
     const sampledText = this.#source.captured()
     const charEnd = this.#part.charStart + this.#source.position
     const span = { charStart: charEnd - sampledText.length, charEnd }
@@ -419,13 +491,14 @@ export class OutputParser {
         id: notes.id ?? null,
         arguments: reading.arguments,
         argumentsText: reading.argumentsText,
-        repairs: [...new Set([...reading.repairs, ...(notes.repairs ?? [])])],
+        repairs: joinRepairs(reading.repairs, notes.repairs ?? []),
         schemaErrors: reading.schemaErrors,
         span,
         sampledText,
       })
     }
     this.#regionStart = this.#source.position
+    this.#checkLimits()
   }
 
   #addCall(call: ParsedToolCall): void {
@@ -448,6 +521,10 @@ export class OutputParser {
   #countRepair(repair: RepairCode): void {
     this.#repairCounts[repair] = (this.#repairCounts[repair] ?? 0) + 1
   }
+}
+
+function joinRepairs(first: readonly RepairCode[], second: readonly RepairCode[]): readonly RepairCode[] {
+  return first.length + second.length < 2 ? [...first, ...second] : [...new Set([...first, ...second])]
 }
 
 /** In gpt-oss calls and reasoning are one format: neither goes with another. */

@@ -17,7 +17,6 @@ import type { ParsedOutput } from './parsed-output.ts'
  */
 export function parseModelOutput(raw: string, options: ParseOptions): ParsedOutput {
   const parser = new OutputParser(options)
-  parser.push(raw)
-  parser.end()
+  parser.readWhole(raw)
   return parser.result
 }

@@ -24,13 +24,20 @@ export class PythonScanner {
   #depth = 0
   /** The quotes that close the string that is open; empty outside of one. */
   #closing = ''
+  readonly #outside = /["'[\](){}]/g
+  readonly #inside = /["'\\]/g
 
   /** Reads on, and returns where it stopped: behind the list, or where it takes up to two further characters to tell. */
   feed(window: string, from: number, isEnded: boolean): number {
     const last = isEnded ? window.length : window.length - 2
     let index = from
     while (index < last && !this.isDone) {
-      index += this.#closing === '' ? this.#readOutside(window, index) : this.#readInString(window, index)
+      const pattern = this.#closing === '' ? this.#outside : this.#inside
+      pattern.lastIndex = index
+      if (!pattern.test(window)) return Math.max(index, last)
+      index = pattern.lastIndex - 1
+      if (index < last)
+        index += this.#closing === '' ? this.#readOutside(window, index) : this.#readInside(window, index)
     }
     return Math.min(index, window.length)
   }
@@ -44,14 +51,14 @@ export class PythonScanner {
       return this.#closing.length
     }
     if ('[({'.includes(character)) this.#depth += 1
-    else if ('])}'.includes(character)) {
+    else {
       this.#depth -= 1
       this.isDone = this.#depth <= 0
     }
     return 1
   }
 
-  #readInString(window: string, index: number): number {
+  #readInside(window: string, index: number): number {
     if (window.charCodeAt(index) === 92) return 2
     if (!window.startsWith(this.#closing, index)) return 1
     const { length } = this.#closing
@@ -102,6 +109,16 @@ const shortEscapes: Readonly<Record<string, string>> = {
   '\n': '',
 }
 
+/** What a string may hold that JSON reads in another way, or not at all. */
+const foreignToJson = /[\u0000-\u001f]|\\[^"\\bfnrtu]|\\u(?![0-9a-fA-F]{4})/
+
+/** Whether a backslash escapes the character at a place of a string that starts at `start`. */
+function isEscaped(text: string, start: number, index: number): boolean {
+  let from = index
+  while (from > start && text.charCodeAt(from - 1) === 92) from -= 1
+  return (index - from) % 2 === 1
+}
+
 class PythonReader {
   readonly #text: string
   readonly #space = /[ \t\r\n]*/y
@@ -109,6 +126,7 @@ class PythonReader {
   readonly #keyword = /[A-Za-z_]\w*/y
   readonly #number = /[+-]?[ ]?(?:0[xX][0-9a-fA-F]+|(?:[0-9][0-9_]*)?\.?[0-9_]*(?:[eE][+-]?[0-9]+)?)/y
   readonly #word = /\w*/y
+  readonly #plain = /[^\\"'\n]*/y
   #index = 0
   #repairs: Set<RepairCode> = new Set()
 
@@ -224,6 +242,8 @@ class PythonReader {
   #readString(quote: string): string {
     const text = this.#text
     const isTriple = text.startsWith(quote.repeat(3), this.#index)
+    const asJson = isTriple ? null : this.#readJsonString(quote)
+    if (asJson !== null) return asJson
     const closing = isTriple ? quote.repeat(3) : quote
     this.#index += closing.length
     const parts: string[] = []
@@ -238,11 +258,24 @@ class PythonReader {
       else {
         if (code === 10 && !isTriple) this.#repairs.add('control_character')
         this.#index += 1
+        this.#match(this.#plain)
       }
     }
     parts.push(text.slice(from, this.#index))
     this.#index += closing.length
     return JSON.stringify(parts.join(''))
+  }
+
+  /** Goes behind a string that means the same to JSON, and gives it; null for any other. */
+  #readJsonString(quote: string): string | null {
+    const text = this.#text
+    const start = this.#index + 1
+    let end = text.indexOf(quote, start)
+    while (end >= 0 && isEscaped(text, start, end)) end = text.indexOf(quote, end + 1)
+    const body = text.slice(start, end)
+    if (end < 0 || foreignToJson.test(body) || (quote === "'" && body.includes('"'))) return null
+    this.#index = end + 1
+    return `"${body}"`
   }
 
   /** What an escape says, and goes behind it. Python keeps the backslash of what is none. */

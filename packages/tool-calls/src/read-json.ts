@@ -1,18 +1,14 @@
-import type { JsonValue } from '@agentrl/spec'
+import type { JsonObject, JsonValue } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode } from './codes.ts'
 import { type JsonEntry, JsonScanner } from './json-scanner.ts'
 
-/** A JSON value as text, with its outermost members found. */
+/** A JSON value as text. */
 export interface JsonReading {
   readonly kind: 'json'
-  /** Valid JSON once `isVerified`. */
   readonly text: string
-  readonly entries: readonly JsonEntry[]
-  /** Keys of all objects. */
-  readonly keyCount: number
+  /** Its outermost members; null where nothing has been looked at yet. */
+  readonly entries: readonly JsonEntry[] | null
   readonly repairs: readonly RepairCode[]
-  /** False: brackets and quotes match, but no string has been looked into. */
-  readonly isVerified: boolean
 }
 
 /** Why a text is not JSON, and can't be made JSON. */
@@ -23,34 +19,23 @@ export interface JsonFailure {
   readonly charStart: number
 }
 
-/** Below this, looking at every character is cheaper than an exception. */
-const minUnverifiedLength = 1024
-
-/**
- * What a scanner that skimmed a whole value knows of it. Long values without a
- * defect outside their strings are left to `JSON.parse` to verify.
- */
-export function readSkimmed(text: string, scanner: JsonScanner, lacksBrackets: boolean): JsonReading | JsonFailure {
-  if (scanner.hasDefect || lacksBrackets || text.length < minUnverifiedLength) return readJson(text, lacksBrackets)
-  return { kind: 'json', text, entries: scanner.entries, keyCount: scanner.keyCount, repairs: [], isVerified: false }
-}
-
 /** Reads a whole JSON value, repairing what has one reading. `lacksBrackets`: an end marker follows, so brackets may be added. */
-export function readJson(text: string, lacksBrackets = false): JsonReading | JsonFailure {
+export function readJson(
+  text: string,
+  lacksBrackets = false,
+): (JsonReading & { readonly entries: readonly JsonEntry[] }) | JsonFailure {
   const scanner = new JsonScanner(true)
   const end = scanner.feed(text, 0, 0)
-  scanner.end(text.length)
+  scanner.end(text)
   if (scanner.failure !== null) return { kind: 'failure', code: scanner.failure, charStart: scanner.failedAt }
   if (!scanner.isDone) {
     if (!lacksBrackets || !scanner.lacksOnlyBrackets)
       return { kind: 'failure', code: 'truncated', charStart: text.length }
     scanner.closeBrackets(text.length)
   } else if (text.slice(end).trim() !== '') return { kind: 'failure', code: 'trailing_data', charStart: end }
-  const { keyCount, hasDefect } = scanner
-  if (!hasDefect) return { kind: 'json', text, entries: scanner.entries, keyCount, repairs: [], isVerified: true }
+  if (!scanner.hasDefect) return { kind: 'json', text, entries: scanner.entries, repairs: [] }
   const repaired = scanner.repairedText(text)
-  const entries = entriesOf(repaired)
-  return { kind: 'json', text: repaired, entries, keyCount, repairs: [...scanner.repairs], isVerified: true }
+  return { kind: 'json', text: repaired, entries: entriesOf(repaired), repairs: [...scanner.repairs] }
 }
 
 /** The outermost members of a valid JSON value. */
@@ -79,4 +64,54 @@ export function parseJson(text: string): JsonValue | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Whether a JSON text writes a key of one of its objects twice. @param value what the text says */
+export function repeatsKey(text: string, value: JsonValue): boolean {
+  const keys = countKeys(value)
+  // Each key is written as a quote, white space and a colon. Strings may hold the same, so that there can be more.
+  if (countQuotedColons(text) === keys || countColons(text) === keys) return false
+  const scanner = new JsonScanner(false)
+  scanner.feed(text, 0, 0)
+  return scanner.keyCount > keys
+}
+
+/** How many colons follow a quote; -1 if white space stands before one. */
+function countQuotedColons(text: string): number {
+  let count = 0
+  for (let index = text.indexOf(':'); index >= 0; index = text.indexOf(':', index + 1)) {
+    const before = text.charCodeAt(index - 1)
+    if (before === 34) count += 1
+    else if (before <= 32) return -1
+  }
+  return count
+}
+
+function countColons(text: string): number {
+  const colon = /"\s*:/g
+  let count = 0
+  while (colon.test(text)) count += 1
+  return count
+}
+
+/** How many keys all objects in a value have. */
+function countKeys(value: JsonValue): number {
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += countKeys(item)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const name in value) {
+      count += 1
+      const member = (value as JsonObject)[name]
+      if (typeof member === 'object') count += countKeys(member)
+    }
+  }
+  return count
+}
+
+/** A text without the white space behind it that JSON knows. */
+export function withoutFinalSpace(text: string): string {
+  let end = text.length
+  while (end > 0 && ' \n\t\r'.includes(text.charAt(end - 1))) end -= 1
+  return text.slice(0, end)
 }

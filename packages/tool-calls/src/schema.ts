@@ -146,36 +146,52 @@ export interface SchemaCheck {
   readonly isComplete: boolean
 }
 
-/** Where a value departs from a schema. References are looked up in `root`. */
+/** Where a value departs from a schema, for at most 64 places. References are looked up in `root`. */
 export function checkSchema(value: JsonValue, schema: Schema, root: Schema = schema): SchemaCheck {
   const checker = new SchemaChecker(root)
-  checker.check(value, schema, '')
+  checker.check(value, schema)
   return { errors: checker.errors, isComplete: checker.stepsLeft > 0 }
 }
+
+const maxErrors = 64
 
 class SchemaChecker {
   errors: string[] = []
   stepsLeft: number = maxSteps
   readonly #root: Schema
+  /** The names and indexes that lead to the value at hand. */
+  readonly #path: (string | number)[] = []
 
   constructor(root: Schema) {
     this.#root = root
   }
 
-  check(value: JsonValue, schema: Schema, pointer: string): void {
+  check(value: JsonValue, schema: Schema): void {
     this.stepsLeft -= 1
-    if (this.stepsLeft <= 0) return
+    if (this.stepsLeft <= 0 || this.errors.length >= maxErrors) return
     const resolved = resolveSchema(schema, this.#root)
     if (resolved === true) return
     if (resolved === false || !this.#fitsShallowly(value, resolved)) {
-      this.errors.push(pointer)
+      this.#fail()
       return
     }
-    for (const branch of schemaList(resolved.allOf)) this.check(value, branch, pointer)
-    if (!this.#fitsOne(value, schemaList(resolved.anyOf), pointer)) this.errors.push(pointer)
-    if (!this.#fitsOne(value, schemaList(resolved.oneOf), pointer)) this.errors.push(pointer)
-    if (Array.isArray(value)) this.#checkItems(value, resolved, pointer)
-    else if (isJsonObject(value)) this.#checkMembers(value, resolved, pointer)
+    if (resolved.allOf !== undefined) {
+      for (const branch of schemaList(resolved.allOf)) this.check(value, branch)
+    }
+    if (resolved.anyOf !== undefined && !this.#fitsOne(value, schemaList(resolved.anyOf))) this.#fail()
+    if (resolved.oneOf !== undefined && !this.#fitsOne(value, schemaList(resolved.oneOf))) this.#fail()
+    if (Array.isArray(value)) this.#checkItems(value, resolved)
+    else if (isJsonObject(value)) this.#checkMembers(value, resolved)
+  }
+
+  #fail(): void {
+    this.errors.push(this.#path.map((part) => `/${typeof part === 'number' ? part : pointerPart(part)}`).join(''))
+  }
+
+  #checkAt(part: string | number, value: JsonValue, schema: Schema): void {
+    this.#path.push(part)
+    this.check(value, schema)
+    this.#path.pop()
   }
 
   #fitsShallowly(value: JsonValue, schema: JsonObject): boolean {
@@ -192,41 +208,43 @@ class SchemaChecker {
     return schema.const === undefined || isEqual(schema.const, value)
   }
 
-  #fitsOne(value: JsonValue, branches: readonly Schema[], pointer: string): boolean {
+  #fitsOne(value: JsonValue, branches: readonly Schema[]): boolean {
     if (branches.length === 0) return true
     const outer = this.errors
     const fits = branches.some((branch) => {
       this.errors = []
-      this.check(value, branch, pointer)
+      this.check(value, branch)
       return this.errors.length === 0
     })
     this.errors = outer
     return fits
   }
 
-  #checkItems(value: readonly JsonValue[], schema: JsonObject, pointer: string): void {
+  #checkItems(value: readonly JsonValue[], schema: JsonObject): void {
     const leading = Array.isArray(schema.prefixItems) ? schemaList(schema.prefixItems) : []
     const rest = asSchema(schema.items)
     if (leading.length === 0 && (rest === undefined || rest === true)) return
-    for (const [index, item] of value.entries()) {
+    for (let index = 0; index < value.length && this.errors.length < maxErrors; index += 1) {
       const itemSchema = leading[index] ?? rest
-      if (itemSchema !== undefined) this.check(item, itemSchema, `${pointer}/${index}`)
+      if (itemSchema !== undefined) this.#checkAt(index, value[index] ?? null, itemSchema)
     }
   }
 
-  #checkMembers(value: JsonObject, schema: JsonObject, pointer: string): void {
+  #checkMembers(value: JsonObject, schema: JsonObject): void {
     if (Array.isArray(schema.required)) {
       for (const name of schema.required) {
-        if (typeof name === 'string' && !Object.hasOwn(value, name)) this.errors.push(`${pointer}/${pointerPart(name)}`)
+        if (typeof name !== 'string' || Object.hasOwn(value, name)) continue
+        this.#path.push(name)
+        this.#fail()
+        this.#path.pop()
       }
     }
     const properties = isJsonObject(schema.properties) ? schema.properties : {}
     const additional = asSchema(schema.additionalProperties)
     if (schema.properties === undefined && additional === undefined) return
-    for (const [name, member] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
       const declared = Object.hasOwn(properties, name) ? asSchema(properties[name]) : additional
-      if (declared !== undefined && member !== undefined)
-        this.check(member, declared, `${pointer}/${pointerPart(name)}`)
+      if (declared !== undefined && declared !== true) this.#checkAt(name, value[name] ?? null, declared)
     }
   }
 }

@@ -24,12 +24,19 @@ export class Source {
   index = 0
   /** Whether no more text will come. */
   isEnded = false
+  #furthest = 0
+  /** How much text was, or will be, read again. */
+  #rewound = 0
+  /** How often text was taken for valid JSON that was not. */
+  vainTries = 0
   /** Where the window starts in the output. */
   #windowStart = 0
   #markPosition = -1
   #codeBefore = 10
   #codeBeforeMark = 10
   #pieces: string[] = []
+  /** Where each marker was found last, in the output, and from where to where it was looked for. */
+  readonly #found = new Map<string, { from: number; at: number; until: number }>()
 
   /** Where `index` stands in the output. */
   get position(): number {
@@ -39,6 +46,11 @@ export class Source {
   /** Where the window starts in the output. */
   get windowStart(): number {
     return this.#windowStart
+  }
+
+  /** Whether so much was read again that the work is not proportional to the text any more. */
+  get isExhausted(): boolean {
+    return this.#rewound > 8 * this.#furthest + 65_536
   }
 
   /** The character before `index`; a line break where the output starts. */
@@ -70,6 +82,8 @@ export class Source {
 
   /** Goes back to a position at or behind the mark. */
   rewindTo(position: number): void {
+    this.#furthest = Math.max(this.#furthest, this.position)
+    this.#rewound += Math.max(this.position - position, 0)
     if (position < this.#windowStart) {
       this.window = this.#pieces.join('') + this.window.slice(this.#markIndex())
       this.#windowStart = this.#markPosition
@@ -109,9 +123,29 @@ export class Source {
     return longest
   }
 
+  /** Whether the output ends with the beginning of a marker, at `index`. */
+  endsWithin(markers: readonly string[]): boolean {
+    const rest = this.isEnded ? this.window.slice(this.index, this.index + 64) : ''
+    return rest.length > 0 && this.index + 64 > this.window.length && markers.some((marker) => marker.startsWith(rest))
+  }
+
+  /** Where a marker occurs next in the window; -1 if it does not. Looks at no text twice. */
+  find(marker: string): number {
+    const known = this.#found.get(marker)
+    const end = this.#windowStart + this.window.length
+    if (known !== undefined && known.from <= this.position) {
+      if (known.at >= this.position) return known.at - this.#windowStart
+      if (known.at < 0 && known.until === end) return -1
+    }
+    const found = this.window.indexOf(marker, this.index)
+    const at = found < 0 ? -1 : this.#windowStart + found
+    this.#found.set(marker, { from: this.position, at, until: end })
+    return found
+  }
+
   /** Goes behind the next occurrence of a marker and gives its place in the output, `atEnd` or `needMore`. */
   skipPast(marker: string): number {
-    const found = this.window.indexOf(marker, this.index)
+    const found = this.find(marker)
     if (found >= 0) {
       this.index = found + marker.length
       return this.windowStart + found

@@ -1,8 +1,15 @@
 import type { OpenerVerdict } from './dialect.ts'
 import { needMore } from './source.ts'
+import { StartFilter } from './start-filter.ts'
 
 /** Judges a marker by the text at `behind`, right behind it. */
 export type Judge = (marker: string, window: string, behind: number) => OpenerVerdict
+
+/** The deepest that a code fence may be indented, in a list for example. */
+const maxIndent = 8
+const maxFence = 64
+/** The longest marker. */
+const maxMarkerLength = 64
 
 /**
  * Finds the next place in prose that may be more than prose: a marker, or a
@@ -14,33 +21,35 @@ export class TextScanner {
   marker = ''
   /** Backticks of the code fence that is open; 0 outside of one. */
   fence = 0
-  readonly #markersByFirst: ReadonlyMap<number, readonly string[]>
-  readonly #first: Uint8Array
-  readonly #second: Uint8Array
+  /** Whether `find` stops at a fence that opens. */
+  findsFences = false
+  readonly #markers: readonly string[]
+  readonly #filter: StartFilter
   readonly #judge: Judge
-  /** Whether only spaces stand between the last line break and the text to be scanned. */
-  #isBlankLine = true
+  /** Spaces between the last line break and the text to be scanned; -1 if there is more than spaces. */
+  #indent = 0
   #lastCode = 10
 
   constructor(markers: readonly string[], judge: Judge) {
-    const byFirst = new Map<number, string[]>()
-    this.#first = new Uint8Array(128)
-    this.#second = new Uint8Array(128)
-    for (const marker of markers) {
-      const first = marker.charCodeAt(0)
-      byFirst.set(first, [...(byFirst.get(first) ?? []), marker])
-      if (first < 128) this.#first[first] = 1
-      const second = marker.charCodeAt(1)
-      if (second < 128) this.#second[second] = 1
-    }
-    this.#first[96] = 1
-    this.#markersByFirst = byFirst
+    this.#markers = markers
+    this.#filter = new StartFilter([...markers, '```'])
     this.#judge = judge
+  }
+
+  /** Whether what was consumed ends with a line break, but for a few spaces. */
+  get isAtLineStart(): boolean {
+    return this.#indent >= 0
+  }
+
+  /** Forgets all: other prose begins. */
+  restart(): void {
+    this.fence = 0
+    this.breakLine()
   }
 
   /** Forgets the line so far: something other than prose came between. */
   breakLine(): void {
-    this.#isBlankLine = false
+    this.#indent = -1
     this.#lastCode = 0
   }
 
@@ -50,57 +59,43 @@ export class TextScanner {
    */
   find(window: string, from: number, isEnded: boolean): number {
     this.marker = ''
-    const end = window.length
-    let index = from
-    for (; index < end; index += 1) {
-      const code = window.charCodeAt(index)
-      if (code < 128 ? this.#first[code] === 0 : !this.#markersByFirst.has(code)) continue
-      if (code === 96) {
-        const length = this.#readFence(window, from, index, isEnded)
-        if (length === needMore) break
-        if (this.marker !== '') break
-        index += length - 1
-        continue
-      }
-      if (index + 1 < end) {
-        const next = window.charCodeAt(index + 1)
-        if (next < 128 && this.#second[next] === 0) continue
-      }
-      if (this.#matches(window, from, index, isEnded)) break
+    let index = this.#filter.next(window, from)
+    while (index < window.length) {
+      const isFence = window.charCodeAt(index) === 96
+      const length = isFence
+        ? this.#readFence(window, from, index, isEnded)
+        : this.#readMarker(window, from, index, isEnded)
+      if (length === needMore || this.marker !== '') return index
+      index = this.#filter.next(window, index + length)
     }
-    return index
+    return window.length
   }
 
   /** Says that the text in `[from, to)` is prose, and scanned. */
   consume(window: string, from: number, to: number): void {
     if (to === from) return
-    this.#isBlankLine = this.#isLineStart(window, from, to)
+    this.#indent = this.#indentAt(window, from, to)
     this.#lastCode = window.charCodeAt(to - 1)
   }
 
-  /** Whether what was consumed ends with a line break, but for a few spaces. */
-  get isAtLineStart(): boolean {
-    return this.#isBlankLine
-  }
-
-  #isLineStart(window: string, from: number, index: number): boolean {
+  #indentAt(window: string, from: number, index: number): number {
     let place = index
-    while (place > from && index - place < 8 && window.charCodeAt(place - 1) === 32) place -= 1
-    if (place > from) return window.charCodeAt(place - 1) === 10
-    return this.#isBlankLine
+    while (place > from && index - place <= maxIndent && window.charCodeAt(place - 1) === 32) place -= 1
+    if (place > from) return window.charCodeAt(place - 1) === 10 ? index - place : -1
+    return this.#indent < 0 || this.#indent + index - from > maxIndent ? -1 : this.#indent + index - from
   }
 
   /** Reads backticks: their number, or `needMore`. A fence that opens becomes the marker. */
   #readFence(window: string, from: number, index: number, isEnded: boolean): number {
     let end = index + 1
-    while (end < window.length && end - index < 64 && window.charCodeAt(end) === 96) end += 1
+    while (end < window.length && end - index < maxFence && window.charCodeAt(end) === 96) end += 1
     const length = end - index
-    if (!this.#isLineStart(window, from, index)) return length
-    if (end === window.length && !isEnded && length < 64) return needMore
+    if (this.#indentAt(window, from, index) < 0) return length
+    if (end === window.length && !isEnded && length < maxFence) return needMore
     if (length < 3) return length
     if (this.fence === 0) {
       this.fence = length
-      this.marker = '```'
+      if (this.findsFences) this.marker = '```'
     } else if (length >= this.fence) {
       const next = end < window.length ? window.charCodeAt(end) : 10
       if (next === 10 || next === 32 || next === 13) this.fence = 0
@@ -108,22 +103,25 @@ export class TextScanner {
     return length
   }
 
-  #matches(window: string, from: number, index: number, isEnded: boolean): boolean {
-    const left = window.length - index
-    for (const marker of this.#markersByFirst.get(window.charCodeAt(index)) ?? []) {
-      if (left < marker.length) {
-        if (!isEnded && marker.startsWith(window.slice(index))) return true
+  /** Reads a marker: the length of what is prose, or `needMore`. One that may be more becomes the marker. */
+  #readMarker(window: string, from: number, index: number, isEnded: boolean): number {
+    const third = window.charCodeAt(index + 2)
+    const isTail = !isEnded && window.length - index < maxMarkerLength
+    for (let place = 0; place < this.#markers.length; place += 1) {
+      const marker = this.#markers[place] ?? ''
+      if (marker.length > 2 && third !== marker.charCodeAt(2) && !isTail) continue
+      if (!window.startsWith(marker, index)) {
+        if (isTail && marker.startsWith(window.slice(index))) return needMore
         continue
       }
-      if (!window.startsWith(marker, index)) continue
-      const behind = index + marker.length
-      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) continue
-      const verdict = this.#judge(marker, window, behind)
-      if (verdict === 'more' && !isEnded) return true
-      if (verdict === 'prose') continue
+      // Behind a backtick a marker is quoted.
+      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) return marker.length
+      const verdict = this.#judge(marker, window, index + marker.length)
+      if (verdict === 'prose') return marker.length
+      if (verdict === 'more' && !isEnded) return needMore
       this.marker = marker
-      return true
+      return marker.length
     }
-    return false
+    return 1
   }
 }

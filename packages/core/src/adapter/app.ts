@@ -2,6 +2,7 @@ import { AgentRlError, isAgentRlError, type Logger, WireError } from '@agentrl/s
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
+import { clientSignal } from './client-signal.ts'
 import { readFinishBody, readOpenBody } from './control-wire.ts'
 import { anthropicMessages } from './protocols/anthropic-messages/anthropic-messages.ts'
 import { openAiChat } from './protocols/openai-chat/openai-chat.ts'
@@ -206,9 +207,8 @@ async function readJson(context: Context): Promise<unknown> {
   }
 }
 
-/** The signal aborts when the connection ends before the answer has gone out whole. */
 function clientOf(context: Context): TurnClient {
-  return { signal: context.req.raw.signal, header: (name) => context.req.header(name) }
+  return { signal: clientSignal(context), header: (name) => context.req.header(name) }
 }
 
 function respondError(context: Context, protocol: Protocol, error: AgentRlError): Response {

@@ -23,5 +23,5 @@ export {
 } from './renderer.ts'
 export type { SegmentCacheStats } from './segment-cache.ts'
 export type { ConversionOptions, TemplateMessages, TemplateValue } from './template-values.ts'
-export { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
+export { templateMember, templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 export type { AddedToken, DecodeOptions, Tokenizer } from './tokenizer.ts'

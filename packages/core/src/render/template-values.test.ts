@@ -2,7 +2,7 @@ import type { Message } from '@agentrl/spec'
 import { describe, expect, test } from 'vitest'
 import { compileChatTemplate, renderChatTemplate } from './chat-template.ts'
 import { parseLosslessJson } from './lossless-json.ts'
-import { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
+import { templateMember, templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 
 const printed = (value: unknown): string => renderChatTemplate('{{ x }}', { x: value })
 
@@ -34,6 +34,14 @@ describe('plain values in a template', () => {
 
   test.each([[() => 1], [Symbol('s')], [new Date(0)], [/x/]])('%o is refused', (value) => {
     expect(() => toTemplateValue(value)).toThrow(expect.objectContaining({ code: 'value_invalid' }))
+  })
+
+  test('a cycle and what nests too deep are refused', () => {
+    const cycle: unknown[] = []
+    cycle.push({ cycle })
+    const deep = JSON.parse('['.repeat(50_000) + ']'.repeat(50_000))
+    expect(() => toTemplateValue(cycle)).toThrow(expect.objectContaining({ code: 'value_invalid' }))
+    expect(() => toTemplateValue(deep)).toThrow(expect.objectContaining({ code: 'value_invalid' }))
   })
 
   test('a variable that is undefined is not given', () => {
@@ -84,6 +92,21 @@ describe('messages in a template', () => {
     expect(renderChatTemplate('{{ tools|tojson }}', { tools })).toBe(
       '[{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "required": []}}}]',
     )
+  })
+
+  test('tools taken out of a body keep number literals, key order and marks', () => {
+    const body = '{"model": "m", "tools": [{"2": 1.0, "1": {"default": 1e-7, "maximum": 12345678901234567890}}]}'
+    const tools = templateMember(parseLosslessJson(body, { isMarked: true }), 'tools')
+    expect(compileChatTemplate('<{{ tools|tojson }}>').renderTraced({ tools })).toEqual({
+      text: '<[{"2": 1.0, "1": {"default": 1e-07, "maximum": 12345678901234567890}}]>',
+      valueSpans: [1, 71],
+    })
+  })
+
+  test('what is no object, and what an object lacks, has no member', () => {
+    expect(templateMember(parseLosslessJson('[1]'), 'tools')).toBeUndefined()
+    expect(templateMember(parseLosslessJson('{"a": null}'), 'tools')).toBeUndefined()
+    expect(templateMember(parseLosslessJson('{"a": null}'), 'a')).toBeNull()
   })
 
   test('marks cover every text of a message and every key in its arguments, but no known role and no member name', () => {

@@ -24,17 +24,26 @@ export type TemplateValue = Value
  * A plain value as a template value: objects and maps become dicts in the order of their keys, integers stay
  * integers, other numbers are floats, members that are undefined are left out. Values that are converted already
  * pass through. A JavaScript number can't say whether it was written `1` or `1.0`: read JSON text with
- * `parseLosslessJson` where that matters. Throws ValueError `value_invalid` for functions, symbols and class instances.
+ * `parseLosslessJson` where that matters. Throws ValueError `value_invalid` for functions, symbols, class instances, and
+ * what nests deeper than 1000 (a cycle does).
  */
 export function toTemplateValue(value: unknown, options: ConversionOptions = {}): TemplateValue {
+  return convert(value, options, 0)
+}
+
+const maxDepth = 1000
+
+function convert(value: unknown, options: ConversionOptions, depth: number): Value {
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'string') return strOf(value, options)
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value + 0 : new Float(value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
-  if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : toTemplateValue(item, options)))
+  if (depth > maxDepth)
+    throw new ValueError('value_invalid', `A template's values nest at most ${maxDepth} levels deep`)
+  if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : convert(item, options, depth + 1)))
   if (isConverted(value)) return value
-  if (value instanceof Map) return dictFrom(value, options)
-  if (isPlainObject(value)) return dictFrom(Object.entries(value), options)
+  if (value instanceof Map) return dictFrom(value, options, depth + 1)
+  if (isPlainObject(value)) return dictFrom(Object.entries(value), options, depth + 1)
   throw new ValueError('value_invalid', `A template can't be given a value of type ${describe(value)}`)
 }
 
@@ -63,10 +72,10 @@ function describe(value: unknown): string {
   return typeof value === 'object' && value !== null ? (value.constructor?.name ?? 'object') : typeof value
 }
 
-function dictFrom(entries: Iterable<readonly [unknown, unknown]>, options: ConversionOptions): Dict {
+function dictFrom(entries: Iterable<readonly [unknown, unknown]>, options: ConversionOptions, depth: number): Dict {
   const dict = new Dict()
   for (const [key, value] of entries) {
-    if (value !== undefined) dict.set(toTemplateValue(key, options), toTemplateValue(value, options))
+    if (value !== undefined) dict.set(convert(key, options, depth), convert(value, options, depth))
   }
   return dict
 }
@@ -110,6 +119,15 @@ function roleValue(role: string, options: ConversionOptions): Value {
 /** The tool definitions as template values. */
 export function templateTools(tools: readonly ToolDefinition[], options: ConversionOptions = {}): TemplateValue {
   return tools.map((tool) => toTemplateValue(tool, options))
+}
+
+/**
+ * A member of a converted object; undefined where there is none or the value is no object. With it, tools can be taken
+ * out of a request body that `parseLosslessJson` read, so that their schemas keep number literals and key order:
+ * `templateMember(parseLosslessJson(body, { isMarked: true }), 'tools')` is a value for the variable `tools`.
+ */
+export function templateMember(value: TemplateValue, key: string): TemplateValue | undefined {
+  return value instanceof Dict ? value.getText(key) : undefined
 }
 
 function toolCalls(calls: unknown, options: ConversionOptions, countUnparsed: () => void): Value {

@@ -29,6 +29,13 @@ describe('the connection with the init process', () => {
     expect(await started).toBeUndefined()
   })
 
+  test('a command that ends before it has started could not be started', async () => {
+    const { init, streams } = fakeInit()
+    const { started } = init.run(1)
+    streams.stdout.write('exited 1 2\n')
+    await expect(started).rejects.toMatchObject({ code: 'sandbox_exec_failed', isRetryable: true })
+  })
+
   test('lines of another form, of unknown commands and beyond any number are ignored', async () => {
     const { init, streams } = fakeInit()
     const { started, exited } = init.run(1)

@@ -91,10 +91,16 @@ export function connectInit(name: string, { process, stdin, stdout, stderr }: In
       case 'refused':
         commands.get(event.number)?.start(undefined)
         break
-      case 'exited':
-        commands.get(event.number)?.exit(event.exitCode)
+      case 'exited': {
+        const settlers = commands.get(event.number)
         commands.delete(event.number)
+        settlers?.exit(event.exitCode)
+        // Without effect on a command that has started.
+        settlers?.fail(
+          new SandboxError('sandbox_exec_failed', `${name} could not start a command`, { isRetryable: true }),
+        )
         break
+      }
       default:
         unreachable(event)
     }

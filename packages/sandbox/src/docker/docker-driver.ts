@@ -203,7 +203,8 @@ function containerOptions(
       NetworkMode: egress.kind === 'open' ? network : 'none',
       SecurityOpt: ['no-new-privileges'],
       PidsLimit: resources.maxProcesses ?? maxProcesses,
-      Binds: mounts.map(({ hostPath, path }) => `${hostPath}:${path}:ro`),
+      // Not Binds: those make a folder of the host where there is none.
+      Mounts: mounts.map(({ hostPath, path }) => ({ Type: 'bind', Source: hostPath, Target: path, ReadOnly: true })),
       ...(cpus === undefined ? {} : { NanoCpus: Math.round(cpus * 1e9) }),
       // No swap beside the memory.
       ...(memoryBytes === undefined ? {} : { Memory: memoryBytes, MemorySwap: memoryBytes }),

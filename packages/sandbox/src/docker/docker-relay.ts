@@ -37,11 +37,11 @@ export async function startDockerRelay(docker: Docker, options: DockerRelayOptio
       SecurityOpt: ['no-new-privileges'],
       CapDrop: ['ALL'],
       PidsLimit: 64,
-      Binds: [
-        `${process.execPath}:/run/agentrl-node:ro`,
-        ...routes.map(({ name, socketPath }) => `${socketPath}:${socketsPath}/${name}`),
-        ...['/lib', '/lib64', '/usr/lib'].map((path) => `${path}:${path}:ro`),
-      ],
+      Mounts: [
+        { hostPath: process.execPath, path: '/run/agentrl-node' },
+        ...routes.map(({ name, socketPath }) => ({ hostPath: socketPath, path: `${socketsPath}/${name}` })),
+        ...['/lib', '/lib64', '/usr/lib'].map((path) => ({ hostPath: path, path })),
+      ].map(({ hostPath, path }) => ({ Type: 'bind', Source: hostPath, Target: path, ReadOnly: true })),
     },
   })
   const stream = await relay.attach({ stream: true, stdout: true, stderr: true })

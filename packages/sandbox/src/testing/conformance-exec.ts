@@ -179,6 +179,11 @@ export const execCases: readonly ConformanceCase[] = [
     assert.equal(ending(outcome), 'exited 0')
     assert.equal(outcome.stdout, 'started\n')
   }),
+  sandboxCase('a child in the background that writes without end does not either', async ({ sandbox }) => {
+    const chatter = 'while :; do echo more; done & while :; do echo more; sleep 0.01; done & echo started'
+    const outcome = await sandbox.exec(chatter, { timeoutMs: 20_000, maxOutputBytes: 1_000, overflow: 'keep-tail' })
+    assert.equal(ending(outcome), 'exited 0')
+  }),
   sandboxCase('a child in the background lives on for the next command, and may still write', async ({ sandbox }) => {
     await sandbox.exec('(while [ ! -e go ]; do sleep 0.02; done; echo loud; echo done > done) &')
     await sandbox.writeFile('go', '')

@@ -62,6 +62,21 @@ export const fileCases: readonly ConformanceCase[] = [
     await assert.rejects(sandbox.readFile('/app/folder'), { code: 'sandbox_invalid_option' })
     await assert.rejects(sandbox.writeFile('/app/folder', 'x'), { code: /^sandbox_/ })
   }),
+  sandboxCase(
+    'a pipe where a file is meant is refused, and nobody waits for its other end',
+    async ({ sandbox, hostFolder }) => {
+      await sandbox.exec('mkfifo pipe', { check: true })
+      await assert.rejects(sandbox.readFile('pipe'), { code: 'sandbox_invalid_option' })
+      await assert.rejects(sandbox.writeFile('pipe', 'x'), { code: 'sandbox_invalid_option' })
+      await assert.rejects(sandbox.download('pipe', join(hostFolder, 'pipe')), { code: 'sandbox_invalid_option' })
+    },
+  ),
+  sandboxCase('a file call with an aborted signal rejects with its reason', async ({ sandbox }) => {
+    const signal = AbortSignal.abort(new Error('no more'))
+    await assert.rejects(sandbox.writeFile('/app/data', 'x', { signal }), { message: 'no more' })
+    await assert.rejects(sandbox.readFile('/app/data', { signal }), { message: 'no more' })
+    assert.equal(await sandbox.exists('/app/data'), false)
+  }),
   sandboxCase('a file over maxBytes is refused', async ({ sandbox }) => {
     await sandbox.writeFile('/app/data', '12345')
     await assert.rejects(sandbox.readFile('/app/data', { maxBytes: 4 }), { code: 'sandbox_invalid_option' })
@@ -114,7 +129,10 @@ export const fileCases: readonly ConformanceCase[] = [
     assert.equal((await sandbox.exec([sandbox.path('/tests/run.sh')])).stdout, 'ran\n')
   }),
   sandboxCase('upload of what is not there fails and says so', async ({ sandbox, hostFolder }) => {
-    await assert.rejects(sandbox.upload(join(hostFolder, 'none'), '/app/none'), /none/)
+    await assert.rejects(sandbox.upload(join(hostFolder, 'none'), '/app/none'), {
+      code: 'sandbox_file_not_found',
+      message: /none/,
+    })
   }),
   sandboxCase('download copies a file', async ({ sandbox, hostFolder }) => {
     await sandbox.writeFile('/app/data', bytes)

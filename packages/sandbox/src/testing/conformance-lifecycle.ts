@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SandboxDriver } from '../sandbox.ts'
@@ -167,6 +167,19 @@ export const lifecycleCases: readonly ConformanceCase[] = [
           await sandbox[Symbol.asyncDispose]()
         }
         assert.equal(await readFile(join(folder, 'data'), 'utf8'), 'of the host')
+      }),
+    ({ driver }) => (driver.capabilities.hasMounts ? undefined : 'the driver has no mounts'),
+  ),
+  plainCase(
+    'a mount of what is not there fails the boot, makes nothing on the host and leaves nothing',
+    (setup) =>
+      withHostFolder(async (folder) => {
+        const mounts = [{ hostPath: join(folder, 'none'), path: '/mounted' }]
+        const run = 'mount-of-nothing'
+        const booting = setup.driver.boot({ ...setup.boot, labels: { run, attempt: '1' }, mounts })
+        await assert.rejects(booting, { code: 'sandbox_boot_failed', message: /none/ })
+        assert.deepEqual(await readdir(folder), [])
+        assert.equal((await setup.driver.list()).filter((record) => record.labels.run === run).length, 0)
       }),
     ({ driver }) => (driver.capabilities.hasMounts ? undefined : 'the driver has no mounts'),
   ),

@@ -97,14 +97,12 @@ export const longCases: readonly ConformanceCase[] = [
 function withCuts(sandbox: Sandbox): Sandbox {
   let calls = 0
   const cut = (): SandboxError => new SandboxError('sandbox_exec_failed', 'the stream was cut', { isRetryable: true })
-  return {
-    ...sandbox,
-    async exec(command, options) {
-      calls += 1
-      if (calls % 4 === 1) throw cut()
-      const outcome = await sandbox.exec(command, options)
-      if (calls % 4 === 3) throw cut()
-      return outcome
-    },
+  const exec: Sandbox['exec'] = async (command, options) => {
+    calls += 1
+    if (calls % 4 === 1) throw cut()
+    const outcome = await sandbox.exec(command, options)
+    if (calls % 4 === 3) throw cut()
+    return outcome
   }
+  return new Proxy(sandbox, { get: (target, name) => (name === 'exec' ? exec : Reflect.get(target, name)) })
 }

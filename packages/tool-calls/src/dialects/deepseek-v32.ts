@@ -1,6 +1,6 @@
 import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
-import { attributeName } from './tag-grammar.ts'
+import { attributeName, tagGrammar } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 
 /**
@@ -22,8 +22,8 @@ const opener = `<${mark}function_calls>`
 const closer = `</${mark}function_calls>`
 
 const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
+  grammar: tagGrammar(
+    [
       { kind: 'wrapper-open', text: opener },
       { kind: 'wrapper-open', text: `<${mark}tool_calls>` },
       { kind: 'wrapper-open', text: '<function_calls>', isVariant: true },
@@ -35,22 +35,23 @@ const tagged: TaggedDialect = {
       { kind: 'parameter-close', text: `</${mark}parameter>` },
       { kind: 'parameter-close', text: '</parameter>', isVariant: true },
     ],
-    named: [
+    [
       { kind: 'call-open', prefix: `<${mark}invoke`, read: attributeName(false) },
       { kind: 'call-open', prefix: '<invoke', read: attributeName(false), isVariant: true },
       { kind: 'parameter-open', prefix: `<${mark}parameter`, read: attributeName(true) },
       { kind: 'parameter-open', prefix: '<parameter', read: attributeName(true), isVariant: true },
     ],
-  },
+  ),
   hasLayoutBreaks: false,
   hasWrapper: true,
   callPrefix: null,
   callSuffix: null,
-  mayHoldJson: true,
+  json: 'native',
 }
 
 export const deepseekV32: Dialect = {
   openers: [opener, `<${mark}tool_calls>`, `<${mark}invoke`, '<function_calls>', '<invoke name='],
+  closers: [closer, `</${mark}tool_calls>`],
   endTokens: ['<｜end▁of▁sentence｜>'],
   judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),

@@ -3,7 +3,7 @@ import { needMore } from '../source.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { hermes } from './hermes.ts'
 import { readJsonInstead } from './json-instead.ts'
-import type { NameReader } from './tag-grammar.ts'
+import { type NameReader, tagGrammar } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 
 /**
@@ -25,16 +25,19 @@ const maxLength = 300
 
 const toolName = /^[\w.:/-]*$/
 
-/** The name behind the opener, up to a line break (or the two characters of one) or the next tag. */
+/** The name behind the opener, on its line, up to a line break (or the two characters of one) or the next tag. */
 const readToolName: NameReader = (text, from, isEnded) => {
-  let end = from
+  let start = from
+  while (start < text.length && start - from < maxLength && text.charCodeAt(start) <= 32) start += 1
+  let end = start
   for (; end < text.length && end - from < maxLength; end += 1) {
     const code = text.charCodeAt(end)
     if (code === 10 || code === 60 || code === 92) break
   }
   if (end === text.length && !isEnded && end - from < maxLength) return needMore
-  const name = text.slice(from, end).trim()
-  return toolName.test(name) ? { name, end, isExact: true } : null
+  const name = text.slice(start, end).trim()
+  const isExact = name === '' || !text.slice(from, start).includes('\n')
+  return toolName.test(name) ? { name, end, isExact } : null
 }
 
 /** `KEY</arg_key> <arg_value>`, white space between them. */
@@ -60,21 +63,21 @@ const readKey: NameReader = (text, from, isEnded) => {
 }
 
 const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
+  grammar: tagGrammar(
+    [
       { kind: 'call-close', text: '</tool_call>' },
       { kind: 'parameter-close', text: '</arg_value>' },
     ],
-    named: [
+    [
       { kind: 'call-open', prefix: opener, read: readToolName },
       { kind: 'parameter-open', prefix: '<arg_key>', read: readKey },
     ],
-  },
+  ),
   hasLayoutBreaks: false,
   hasWrapper: false,
   callPrefix: null,
   callSuffix: null,
-  mayHoldJson: false,
+  json: 'repaired',
 }
 
 const endTokens: readonly string[] = ['<|observation|>', '<|user|>', '<|endoftext|>', '<|assistant|>']
@@ -82,6 +85,7 @@ const endTokens: readonly string[] = ['<|observation|>', '<|user|>', '<|endoftex
 function glm(separator: string): Dialect {
   return {
     openers: [opener],
+    closers: hermes.closers,
     endTokens,
     judgeOpener: () => 'open',
     read: (source, sink) => readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(tagged, source, sink)),

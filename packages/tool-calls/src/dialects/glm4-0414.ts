@@ -1,7 +1,7 @@
 import type { RepairCode } from '../codes.ts'
 import { decodeNamedCall } from '../decode-call.ts'
 import type { CallSink, Dialect, EncodableOutput, OpenerVerdict, Reading } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { endMarkersOf, goToFirst, isOver, isText, type RegionMarkers, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
 
@@ -23,6 +23,7 @@ const maxNameLength = 256
 
 export const glm40414: Dialect = {
   openers: [turn, lineStart],
+  closers: [],
   endTokens,
   judgeOpener: (opener, window, index) => (opener === turn ? 'open' : judgeLine(window, index)),
   read: (source, sink) =>
@@ -75,18 +76,23 @@ function* readCall(source: Source, sink: CallSink, mustEndOutput: boolean): Read
   if (found !== '\n' || name.length > maxNameLength || !sink.tools.isKnown(name)) return false
   for (code = source.skipSpace(); code === needMore; code = source.skipSpace()) yield
   if (code !== 123) return false
-  const body = yield* readJsonBody(source, { endMarkers })
+  const body = yield* readJsonBody(source, {
+    endMarkers,
+    closers: [],
+    decode: (json) => decodeNamedCall(sink.tools, name, json),
+  })
   if (body.kind === 'failure') {
     if (mustEndOutput) return false
     yield* recover(source, body.recoverFrom, markers)
     sink.report(body.reading)
     return true
   }
-  const reading = decodeBody(body, (json) => decodeNamedCall(sink.tools, name, json, body.repairs))
+  const reading = body.decoded
   const isValid = reading.kind === 'call' && reading.schemaErrors.length === 0
   if (mustEndOutput && !(isValid && (yield* isOver(source, endTokens)))) return false
   const end = source.position
-  const repairs: RepairCode[] = mustEndOutput ? ['leading_text'] : []
+  const repairs: RepairCode[] = [...body.repairs]
+  if (mustEndOutput) repairs.push('leading_text')
   if (yield* isText(source, endMarkers)) repairs.push('trailing_text')
   source.rewindTo(end)
   sink.report(reading, { repairs })

@@ -2,7 +2,7 @@ import type { RepairCode } from '../codes.ts'
 import { withoutArguments } from '../decode-arguments.ts'
 import { type CallReading, decodeNamedCall, illFormedCall, nameCall } from '../decode-call.ts'
 import type { CallSink, Dialect, EncodableCall, EncodableOutput, Reading } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { goToFirst, type RegionMarkers, readEnd, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
 
@@ -34,6 +34,7 @@ const namespace = 'functions.'
 
 export const gptOss: Dialect = {
   openers: [start, channel],
+  closers: [],
   endTokens: ['<|return|>', '<|call|>', '<|end|>'],
   judgeOpener: () => 'open',
   read: readMessage,
@@ -123,7 +124,7 @@ function* sayMessage(source: Source, say: (text: string) => void): Step<void> {
     const from = source.index
     let end = window.length
     for (const marker of bodyEnds) {
-      const found = window.indexOf(marker, from)
+      const found = source.find(marker)
       if (found >= 0 && found < end) end = found
     }
     const isFound = end < window.length
@@ -151,20 +152,25 @@ function* readCall(source: Source, sink: CallSink, header: Header): Step<void> {
     sink.report(reading === 'unverified' ? illFormedCall('missing_arguments', name) : reading, { repairs })
     return
   }
-  const body = yield* readJsonBody(source, { endMarkers: bodyEnds })
+  const body = yield* readJsonBody(source, {
+    endMarkers: bodyEnds,
+    closers: ends,
+    decode: (json) => decodeNamedCall(sink.tools, name, json),
+  })
   if (body.kind === 'failure') {
     yield* recover(source, body.recoverFrom, markers)
     sink.report(body.reading)
     return
   }
+  const isConcatenated = source.window.charCodeAt(source.index) === 123
   const end = yield* readEnd(source, markers)
   const isOutputEnd = source.isEnded && source.index === source.window.length
   if (end === 'unclosed' && !isOutputEnd) repairs.push('missing_end_tag')
   const reading: CallReading =
     end === 'trailing'
-      ? illFormedCall('trailing_data', body.raw)
-      : decodeBody(body, (json) => decodeNamedCall(sink.tools, name, json, body.repairs))
-  sink.report(reading, { repairs })
+      ? illFormedCall(isConcatenated ? 'concatenated_arguments' : 'trailing_data', body.raw)
+      : body.decoded
+  sink.report(reading, { repairs: [...repairs, ...body.repairs] })
 }
 
 function* isEnd(source: Source): Step<boolean> {

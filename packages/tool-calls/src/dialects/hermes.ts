@@ -8,9 +8,10 @@ import {
   type OpenerVerdict,
   type Reading,
 } from '../dialect.ts'
-import { decodeBody, type JsonBody, readJsonBody } from '../json-body.ts'
+import { type JsonBody, readJsonBody } from '../json-body.ts'
 import { endMarkersOf, isOver, type RegionMarkers, readEnd, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
+import { readFunctionInstead } from './function-tags.ts'
 
 /**
  * Hermes 2 and 3, Qwen2.5, Qwen3:
@@ -30,11 +31,11 @@ const markers: RegionMarkers = { closers: [closer], stops: [], restarts: [opener
 const endMarkers = endMarkersOf(markers)
 const rules = { argumentKeys: ['arguments'] } as const
 
-/** `{ [ " “ ｛ ［` and the backtick of a fence; white space decides nothing. */
+/** What a body starts with: JSON, full-width and curly as well, a fence, or the tag of the sibling format. */
+const bodyStarts = '{["“｛［`<'
+
 function mayStartBody(code: number): boolean {
-  return (
-    code === 123 || code === 91 || code === 34 || code === 0x201c || code === 0xff5b || code === 0xff3b || code === 96
-  )
+  return code >= 0 && bodyStarts.includes(String.fromCharCode(code))
 }
 
 /** Judges what stands right behind an opener; not a number at the end of the text. */
@@ -45,9 +46,10 @@ function judgeCode(code: number): OpenerVerdict {
 
 export const hermes: Dialect = {
   openers: [opener],
+  closers: [closer],
   endTokens,
   judgeOpener: (_opener, window, index) => judgeCode(window.charCodeAt(index)),
-  read: readTagged,
+  read: (source, sink) => readFunctionInstead(source, sink, readTagged),
   bare: { mayStart: (code) => code === 123 || code === 91, read: readBare },
   encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),
 }
@@ -56,14 +58,30 @@ function encodeCall({ name, argumentsText }: EncodableCall): string {
   return `${opener}\n{"name": ${JSON.stringify(name)}, "arguments": ${argumentsText}}\n${closer}`
 }
 
+type Body = JsonBody<readonly CallReading[]> & { readonly kind: 'decoded' }
+
+function readBody(source: Source, sink: CallSink): Generator<undefined, JsonBody<readonly CallReading[]>, undefined> {
+  return readJsonBody<readonly CallReading[]>(source, {
+    endMarkers,
+    closers: markers.closers,
+    decode: (json) => decodeEnvelopes(sink.tools, rules, json),
+  })
+}
+
+/** What a body is: calls, or why it is none. */
+function readingsOf(body: Body): readonly CallReading[] {
+  if ('kind' in body.decoded) return [body.decoded]
+  return body.decoded.length > 0 ? body.decoded : [illFormedCall('missing_name', body.raw)]
+}
+
 function* readTagged(source: Source, sink: CallSink): Reading {
   source.index += opener.length
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
-  if (!mayStartBody(code)) return false
-  const bodies: JsonBody[] = []
+  if (!mayStartBody(code) || code === 60) return false
+  const bodies: Body[] = []
   for (;;) {
-    const body = yield* readJsonBody(source, { endMarkers })
+    const body = yield* readBody(source, sink)
     if (body.kind === 'failure') {
       yield* recover(source, body.recoverFrom, markers)
       sink.report(body.reading)
@@ -82,38 +100,32 @@ function* readTagged(source: Source, sink: CallSink): Reading {
 }
 
 /** Reports what stands between a pair of tags: one call, or several. */
-function reportBodies(sink: CallSink, bodies: readonly JsonBody[], repairs: readonly RepairCode[]): void {
-  const readings = bodies.flatMap((body) => (body.kind === 'json' ? decode(sink, body) : []))
-  const isSeveral = readings.length > 1
-  const [first, ...others] = bodies
-  const isConcatenated = others.length > 0 && readings.some((reading) => isNameless(reading))
-  if (isConcatenated || first === undefined) {
-    sink.report(illFormedCall('concatenated_arguments', first?.kind === 'json' ? first.raw : ''))
+function reportBodies(sink: CallSink, bodies: readonly Body[], repairs: readonly RepairCode[]): void {
+  const [only, ...others] = bodies
+  const readings = only !== undefined && others.length === 0 ? readingsOf(only) : bodies.flatMap(readingsOf)
+  if (bodies.length > 1 && readings.some(isNameless)) {
+    sink.report(illFormedCall('concatenated_arguments', bodies[0]?.raw ?? ''))
     return
   }
-  for (const reading of readings) {
-    sink.report(reading, { repairs: isSeveral ? [...repairs, 'several_calls'] : repairs })
-  }
+  const allRepairs = [...repairs, ...bodies.flatMap((body) => body.repairs)]
+  if (readings.length > 1) allRepairs.push('several_calls')
+  for (const reading of readings) sink.report(reading, { repairs: allRepairs })
 }
 
 function isNameless(reading: CallReading): boolean {
   return reading.kind === 'ill-formed' && reading.code === 'missing_name'
 }
 
-function decode(sink: CallSink, body: JsonBody & { kind: 'json' }): readonly CallReading[] {
-  const decoded = decodeBody(body, (json) => decodeEnvelopes(sink.tools, rules, json, body.repairs))
-  const readings = Array.isArray(decoded) ? decoded : [decoded]
-  return readings.length > 0 ? readings : [illFormedCall('missing_name', body.raw)]
-}
-
 /** A reply that is nothing but one call, as models write it that were not taught the tags. */
 function* readBare(source: Source, sink: CallSink): Reading {
-  const body = yield* readJsonBody(source, { endMarkers: [] })
+  const body = yield* readBody(source, sink)
   if (body.kind === 'failure') return false
-  if (!(yield* isOver(source, endTokens))) return false
-  const readings = decode(sink, body)
+  const end = yield* readEnd(source, markers)
+  if (end === 'trailing' || !(yield* isOver(source, endTokens))) return false
+  const readings = readingsOf(body)
   const isCall = readings.every((reading) => reading.kind === 'call' && reading.schemaErrors.length === 0)
   if (!isCall) return false
-  for (const reading of readings) sink.report(reading, { repairs: ['bare_call'] })
+  const repair = end === 'closed' ? 'missing_start_tag' : 'bare_call'
+  for (const reading of readings) sink.report(reading, { repairs: [...body.repairs, repair] })
   return true
 }

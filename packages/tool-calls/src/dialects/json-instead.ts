@@ -1,5 +1,6 @@
 import type { CallSink, Dialect, Reading } from '../dialect.ts'
-import { needMore, type Source } from '../source.ts'
+import type { Source } from '../source.ts'
+import { asCrossFormat, lookBehind } from './function-tags.ts'
 
 /**
  * Reads what starts with an opener that two formats share: by the JSON sibling
@@ -13,17 +14,6 @@ export function* readJsonInstead(
   sibling: Dialect,
   read: () => Reading,
 ): Reading {
-  const start = source.position
-  let length = source.match(opener)
-  for (; length === needMore; length = source.match(opener)) yield
-  source.index += length
-  let code = source.skipSpace()
-  for (; code === needMore; code = source.skipSpace()) yield
-  source.rewindTo(start)
-  if (length === 0 || code !== 123) return yield* read()
-  return yield* sibling.read(source, {
-    ...sink,
-    report: (reading, notes) =>
-      sink.report(reading, { ...notes, repairs: ['cross_format', ...(notes?.repairs ?? [])] }),
-  })
+  const code = yield* lookBehind(source, opener)
+  return code === 123 ? yield* sibling.read(source, asCrossFormat(sink)) : yield* read()
 }

@@ -2,7 +2,7 @@ import type { RepairCode } from '../codes.ts'
 import { argumentKeys } from '../decode-arguments.ts'
 import { type CallReading, decodeEnvelopes, illFormedCall } from '../decode-call.ts'
 import type { CallSink, Dialect, EncodableCall, EncodableOutput, Reading } from '../dialect.ts'
-import { decodeBody, type JsonBody, readJsonBody } from '../json-body.ts'
+import { type JsonBody, readJsonBody } from '../json-body.ts'
 import { endMarkersOf, isOver, isText, type RegionMarkers, recover } from '../json-region.ts'
 import { entriesOf, keyOf } from '../read-json.ts'
 import { needMore, type Source } from '../source.ts'
@@ -26,6 +26,7 @@ const rules = { argumentKeys: ['parameters', 'arguments'] } as const
 
 export const llama3Json: Dialect = {
   openers: [tag, lineStart],
+  closers: [],
   endTokens,
   judgeOpener: () => 'open',
   read: (source, sink) =>
@@ -43,10 +44,19 @@ function encodeCall({ name, argumentsText }: EncodableCall): string {
   return `{"name": ${JSON.stringify(name)}, "parameters": ${argumentsText}}`
 }
 
-function decode(sink: CallSink, body: JsonBody & { kind: 'json' }): readonly CallReading[] {
-  const decoded = decodeBody(body, (json) => decodeEnvelopes(sink.tools, rules, json, body.repairs))
-  const readings = Array.isArray(decoded) ? decoded : [decoded]
-  return readings.length > 0 ? readings : [illFormedCall('missing_name', body.raw)]
+/** Reads an object, or a list of them: the calls that it is. */
+function readCalls(source: Source, sink: CallSink): Generator<undefined, JsonBody<readonly CallReading[]>, undefined> {
+  return readJsonBody<readonly CallReading[]>(source, {
+    endMarkers,
+    closers: [],
+    decode: (json) => decodeEnvelopes(sink.tools, rules, json),
+  })
+}
+
+/** What a body is: calls, or why it is none. */
+function readingsOf(body: { decoded: readonly CallReading[] | CallReading; raw: string }): readonly CallReading[] {
+  if ('kind' in body.decoded) return [body.decoded]
+  return body.decoded.length > 0 ? body.decoded : [illFormedCall('missing_name', body.raw)]
 }
 
 function* readTagged(source: Source, sink: CallSink): Reading {
@@ -54,30 +64,30 @@ function* readTagged(source: Source, sink: CallSink): Reading {
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
   if (code !== 123 && code !== 91) return false
-  yield* readCalls(source, sink)
+  yield* readRest(source, sink)
   return true
 }
 
 /** A reply that starts with an object: a call if it names a tool and gives arguments, or tries to. */
 function* readBare(source: Source, sink: CallSink): Reading {
   const start = source.position
-  const body = yield* readJsonBody(source, { endMarkers })
+  const body = yield* readCalls(source, sink)
   const isCall =
-    body.kind === 'json' ? decode(sink, body).every((call) => isMeant(call, body.raw)) : isCut(source, sink)
+    body.kind === 'decoded' ? readingsOf(body).every((call) => isMeant(call, body.raw)) : isCut(source, sink)
   source.rewindTo(start)
   if (!isCall) return false
-  yield* readCalls(source, sink)
+  yield* readRest(source, sink)
   return true
 }
 
 /** An object that starts a line: a call if it is valid and ends the output. */
 function* readLast(source: Source, sink: CallSink): Reading {
   source.index += 1
-  const body = yield* readJsonBody(source, { endMarkers })
+  const body = yield* readCalls(source, sink)
   if (body.kind === 'failure' || !(yield* isOver(source, endTokens))) return false
-  const readings = decode(sink, body)
+  const readings = readingsOf(body)
   if (!readings.every((reading) => reading.kind === 'call' && reading.schemaErrors.length === 0)) return false
-  for (const reading of readings) sink.report(reading, { repairs: ['leading_text'] })
+  for (const reading of readings) sink.report(reading, { repairs: [...body.repairs, 'leading_text'] })
   return true
 }
 
@@ -94,9 +104,9 @@ function isCut(source: Source, sink: CallSink): boolean {
 }
 
 /** Calls up to the end of the turn, or to text that is none. */
-function* readCalls(source: Source, sink: CallSink): Generator<undefined, void, undefined> {
+function* readRest(source: Source, sink: CallSink): Generator<undefined, void, undefined> {
   for (;;) {
-    const body = yield* readJsonBody(source, { endMarkers })
+    const body = yield* readCalls(source, sink)
     if (body.kind === 'failure') {
       yield* recover(source, body.recoverFrom, markers)
       sink.report(body.reading)
@@ -105,11 +115,11 @@ function* readCalls(source: Source, sink: CallSink): Generator<undefined, void, 
     const end = source.position
     const next = yield* lookBehind(source)
     source.rewindTo(end)
-    const repairs: RepairCode[] = []
+    const repairs: RepairCode[] = [...body.repairs]
     if (next === 'text') repairs.push('trailing_text')
     if (next === 'unseparated') repairs.push('several_calls')
-    for (const reading of decode(sink, body)) sink.report(reading, { repairs })
-    if (next !== 'call' && next !== 'unseparated') return
+    for (const reading of readingsOf(body)) sink.report(reading, { repairs })
+    if ((next !== 'call' && next !== 'unseparated') || sink.isFull) return
     yield* lookBehind(source)
     source.mark()
   }

@@ -1,6 +1,6 @@
 import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
-import { attributeName } from './tag-grammar.ts'
+import { attributeName, tagGrammar } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 
 /**
@@ -19,27 +19,28 @@ const opener = '<minimax:tool_call>'
 const closer = '</minimax:tool_call>'
 
 const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
+  grammar: tagGrammar(
+    [
       { kind: 'wrapper-open', text: opener },
       { kind: 'wrapper-close', text: closer },
       { kind: 'call-close', text: '</invoke>' },
       { kind: 'parameter-close', text: '</parameter>' },
     ],
-    named: [
+    [
       { kind: 'call-open', prefix: '<invoke', read: attributeName(false) },
       { kind: 'parameter-open', prefix: '<parameter', read: attributeName(false) },
     ],
-  },
+  ),
   hasLayoutBreaks: false,
   hasWrapper: true,
   callPrefix: null,
   callSuffix: null,
-  mayHoldJson: false,
+  json: 'repaired',
 }
 
 export const minimaxM2: Dialect = {
   openers: [opener, '<invoke name='],
+  closers: [closer],
   endTokens: ['[e~[', ']~b]'],
   judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),

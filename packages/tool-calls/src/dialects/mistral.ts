@@ -7,7 +7,7 @@ import {
   encodeBehindText,
   type Reading,
 } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { endMarkersOf, goToFirst, isText, type RegionMarkers, recover } from '../json-region.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 
@@ -32,7 +32,7 @@ const toolName = /^[\w.:/-]{1,256}$/
 
 function mistralDialect(encodeCalls: (calls: readonly EncodableCall[]) => string): Dialect {
   const encode = encodeBehindText(encodeCalls)
-  return { openers: [opener], endTokens, judgeOpener: () => 'open', read, bare: null, encode }
+  return { openers: [opener], closers: [], endTokens, judgeOpener: () => 'open', read, bare: null, encode }
 }
 
 export const mistral: Dialect = mistralDialect((calls) => calls.map(encodeCall).join(''))
@@ -53,24 +53,30 @@ function* read(source: Source, sink: CallSink): Reading {
   source.index += opener.length
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
-  const head = code === 123 || code === 91 ? yield* readListHead(source) : yield* readHead(source)
+  const head = code === 123 || code === 91 ? yield* readListHead(source) : yield* readHead(source, sink)
   if (head === 'truncated') sink.report(illFormedCall('truncated', source.captured()))
   if (head === 'prose' || head === 'truncated') return head === 'truncated'
-  const body = yield* readJsonBody(source, { endMarkers })
+  const body = yield* readJsonBody<readonly CallReading[] | CallReading>(source, {
+    endMarkers,
+    closers: source.find(opener) < 0 ? [] : [opener],
+    decode: (json) =>
+      head === null ? decodeEnvelopes(sink.tools, rules, json) : decodeNamedCall(sink.tools, head.name, json),
+  })
   if (body.kind === 'failure') {
     yield* recover(source, body.recoverFrom, markers)
     sink.report(body.reading)
     return true
   }
   const end = source.position
+  if (head !== null && source.window.charCodeAt(source.index) === 123) {
+    yield* recover(source, end, markers)
+    sink.report(illFormedCall('concatenated_arguments', source.captured()))
+    return true
+  }
   const repairs = [...body.repairs]
   if (yield* isText(source, endMarkers)) repairs.push('trailing_text')
   source.rewindTo(end)
-  const decoded =
-    head === null
-      ? decodeBody(body, (json) => decodeEnvelopes(sink.tools, rules, json))
-      : decodeBody(body, (json) => decodeNamedCall(sink.tools, head.name, json))
-  const readings: readonly CallReading[] = Array.isArray(decoded) ? decoded : [decoded]
+  const readings = 'kind' in body.decoded ? [body.decoded] : body.decoded
   const notes: CallNotes = head?.id == null ? { repairs } : { repairs, id: head.id }
   for (const reading of readings) sink.report(reading, notes)
   return true
@@ -90,13 +96,13 @@ function* readListHead(source: Source): Generator<undefined, Head | null, undefi
 }
 
 /** Reads the name, and the id where there is one, up to the arguments. */
-function* readHead(source: Source): Generator<undefined, Head | 'prose' | 'truncated', undefined> {
+function* readHead(source: Source, sink: CallSink): Generator<undefined, Head | 'prose' | 'truncated', undefined> {
   const start = source.position
   yield* goToFirst(source, ['{', '[', '\n'])
   const name = capturedFrom(source, start).trim()
   let code = source.skipSpace()
   for (; code === needMore; code = source.skipSpace()) yield
-  if (code === atEnd) return name === '' || toolName.test(name) ? 'truncated' : 'prose'
+  if (code === atEnd) return name === '' || (toolName.test(name) && sink.tools.isKnown(name)) ? 'truncated' : 'prose'
   if (!toolName.test(name)) return 'prose'
   let id: string | null = null
   let length = source.matchAny([argumentsMarker, idMarker])

@@ -27,6 +27,7 @@ const maxNameLength = 256
 
 export const pythonic: Dialect = {
   openers: [start, lineStart],
+  closers: [end],
   endTokens,
   judgeOpener: () => 'open',
   read: (source, sink) =>
@@ -146,7 +147,7 @@ function* readList(source: Source): Generator<undefined, string | null, undefine
 
 function decode(sink: CallSink, call: PythonCall): CallReading {
   if (call.failure !== null) return illFormedCall(call.failure, call.name)
-  const reading = nameCall(sink.tools, call.name, (tool) => decodeArguments(call.argumentsText, 0, tool, call.repairs))
+  const reading = nameCall(sink.tools, call.name, (tool) => decodeArguments(call.argumentsText, tool, call.repairs))
   return reading === 'unverified' ? illFormedCall('invalid_python', call.argumentsText) : reading
 }
 

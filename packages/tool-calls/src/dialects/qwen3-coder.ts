@@ -1,9 +1,9 @@
 import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
+import { functionTags } from './function-tags.ts'
 import { hermes } from './hermes.ts'
 import { readJsonInstead } from './json-instead.ts'
-import { equalsName } from './tag-grammar.ts'
-import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
+import { readTaggedCalls } from './tagged-calls.ts'
 
 /**
  * Qwen3-Coder, Qwen3.5, MiMo, Step-3.5:
@@ -22,34 +22,16 @@ import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
  */
 const opener = '<tool_call>'
 
-const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
-      { kind: 'wrapper-open', text: opener },
-      { kind: 'wrapper-close', text: '</tool_call>' },
-      { kind: 'call-close', text: '</function>' },
-      { kind: 'parameter-close', text: '</parameter>' },
-    ],
-    named: [
-      { kind: 'call-open', prefix: '<function', read: equalsName('function') },
-      { kind: 'parameter-open', prefix: '<parameter', read: equalsName('parameter') },
-    ],
-  },
-  hasLayoutBreaks: true,
-  hasWrapper: true,
-  callPrefix: null,
-  callSuffix: null,
-  mayHoldJson: false,
-}
-
 export const qwen3Coder: Dialect = {
   openers: [opener, '<function='],
+  closers: hermes.closers,
   endTokens: hermes.endTokens,
   judgeOpener: (marker, window, index) => {
     const next = window.charAt(index)
     return marker !== opener || next === '<' || next === '\\' ? 'open' : hermes.judgeOpener(opener, window, index)
   },
-  read: (source, sink) => readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(tagged, source, sink)),
+  read: (source, sink) =>
+    readJsonInstead(source, sink, opener, hermes, () => readTaggedCalls(functionTags, source, sink)),
   bare: null,
   encode: encodeBehindText((calls) => calls.map(encodeCall).join('\n')),
 }

@@ -9,7 +9,7 @@ import {
   encodeBehindText,
   type Reading,
 } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
 import { endMarkersOf, goToFirst, type RegionMarkers, readEnd, recover } from '../json-region.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 
@@ -53,6 +53,7 @@ const maxHeadLength = 512
 export function sectionedJson(rules: SectionedRules): Dialect {
   return {
     openers: [...rules.sectionOpens, rules.callOpen],
+    closers: [...rules.sectionCloses, rules.callClose],
     endTokens: rules.endTokens,
     judgeOpener: () => 'open',
     read: (source, sink) => new SectionReader(rules, source, sink).read(),
@@ -101,7 +102,7 @@ class SectionReader {
       const { reading, notes } = yield* this.#readCall()
       const next = yield* this.#lookBehindCall(opener !== '')
       this.#sink.report(reading, { ...notes, repairs: [...this.#repairs, ...(notes.repairs ?? [])] })
-      if (next !== callOpen) return true
+      if (next !== callOpen || this.#sink.isFull) return true
       this.#repairs = []
       yield* this.#look([callOpen])
       source.mark()
@@ -178,7 +179,20 @@ class SectionReader {
     let code = source.skipSpace()
     for (; code === needMore; code = source.skipSpace()) yield
     const notes = head.id === null ? {} : { id: head.id }
-    const body = yield* readJsonBody(source, { endMarkers: endMarkersOf(this.#markers) })
+    if ((yield* this.#matchAny([this.#rules.callClose])) !== '') {
+      source.index += this.#rules.callClose.length
+      const reading = nameCall(this.#sink.tools, head.name, (tool) => withoutArguments(tool, []))
+      const isRead = reading !== 'unverified'
+      return {
+        reading: isRead ? reading : illFormedCall('missing_arguments', head.name),
+        notes: { ...notes, repairs: head.repairs },
+      }
+    }
+    const body = yield* readJsonBody(source, {
+      endMarkers: endMarkersOf(this.#markers),
+      closers: this.#markers.closers,
+      decode: (json) => decodeNamedCall(this.#sink.tools, head.name, json),
+    })
     if (body.kind === 'failure') {
       yield* recover(source, body.recoverFrom, this.#markers)
       return { reading: body.reading, notes }
@@ -192,7 +206,6 @@ class SectionReader {
     const repairs: RepairCode[] = [...head.repairs, ...body.repairs.filter((repair) => repair !== 'fence')]
     if (head.hasFence !== hasFence) repairs.push(hasFence ? 'fence' : 'missing_fence')
     if (end === 'unclosed') repairs.push('missing_end_tag')
-    const reading = decodeBody(body, (json) => decodeNamedCall(this.#sink.tools, head.name, json))
-    return { reading, notes: { ...notes, repairs } }
+    return { reading: body.decoded, notes: { ...notes, repairs } }
   }
 }

@@ -1,6 +1,6 @@
 import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
 import { writeParameters } from '../write-parameters.ts'
-import { attributeName } from './tag-grammar.ts'
+import { attributeName, tagGrammar } from './tag-grammar.ts'
 import { readTaggedCalls, type TaggedDialect } from './tagged-calls.ts'
 
 /**
@@ -21,27 +21,28 @@ const callPrefix = '<｜tool_call_begin｜>function<｜tool_sep｜>'
 const callSuffix = '<｜tool_call_end｜>'
 
 const tagged: TaggedDialect = {
-  grammar: {
-    plain: [
+  grammar: tagGrammar(
+    [
       { kind: 'wrapper-open', text: opener },
       { kind: 'wrapper-close', text: closer },
       { kind: 'call-close', text: '</steptml:invoke>' },
       { kind: 'parameter-close', text: '</steptml:parameter>' },
     ],
-    named: [
+    [
       { kind: 'call-open', prefix: '<steptml:invoke', read: attributeName(false) },
       { kind: 'parameter-open', prefix: '<steptml:parameter', read: attributeName(false) },
     ],
-  },
+  ),
   hasLayoutBreaks: false,
   hasWrapper: true,
   callPrefix,
   callSuffix,
-  mayHoldJson: false,
+  json: 'repaired',
 }
 
 export const step3: Dialect = {
   openers: [opener, callPrefix, '<steptml:invoke'],
+  closers: [closer, callSuffix],
   endTokens: ['<|im_end|>', '<｜end▁of▁sentence｜>'],
   judgeOpener: () => 'open',
   read: (source, sink) => readTaggedCalls(tagged, source, sink),

@@ -1,4 +1,5 @@
 import { needMore } from '../source.ts'
+import { StartFilter } from '../start-filter.ts'
 
 /**
  * The tags of a dialect that looks like XML and is not: nothing is escaped,
@@ -55,6 +56,16 @@ export interface NamedTag {
 export interface TagGrammar {
   readonly plain: readonly PlainTag[]
   readonly named: readonly NamedTag[]
+  /** Finds where a tag may start. */
+  readonly filter: StartFilter
+}
+
+export function tagGrammar(plain: readonly PlainTag[], named: readonly NamedTag[]): TagGrammar {
+  return {
+    plain,
+    named,
+    filter: new StartFilter([...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]),
+  }
 }
 
 /** The longest name, with what surrounds it in its tag. */
@@ -69,15 +80,17 @@ export function readTag(
 ): Tag | null | typeof needMore {
   let mayFollow = false
   for (const tag of grammar.plain) {
-    if (text.startsWith(tag.text, index)) {
+    const length = matchLength(text, index, tag.text)
+    if (length === tag.text.length) {
       const isExact = tag.isVariant !== true
       return { kind: tag.kind, name: '', length: tag.text.length, isExact, isComplete: true, isText: null }
     }
-    mayFollow ||= !isEnded && isPrefix(text, index, tag.text)
+    mayFollow ||= !isEnded && index + length === text.length
   }
   for (const tag of grammar.named) {
-    if (!text.startsWith(tag.prefix, index)) {
-      mayFollow ||= !isEnded && isPrefix(text, index, tag.prefix)
+    const length = matchLength(text, index, tag.prefix)
+    if (length < tag.prefix.length) {
+      mayFollow ||= !isEnded && index + length === text.length
       continue
     }
     const part = tag.read(text, index + tag.prefix.length, isEnded)
@@ -97,8 +110,11 @@ export function readTag(
   return mayFollow ? needMore : null
 }
 
-function isPrefix(text: string, index: number, marker: string): boolean {
-  return text.length - index < marker.length && marker.startsWith(text.slice(index))
+/** How many characters of a marker stand at a place. */
+function matchLength(text: string, index: number, marker: string): number {
+  let length = 0
+  while (length < marker.length && text.charCodeAt(index + length) === marker.charCodeAt(length)) length += 1
+  return length
 }
 
 /**
@@ -107,17 +123,23 @@ function isPrefix(text: string, index: number, marker: string): boolean {
  */
 export function equalsName(repeated: string): NameReader {
   return (text, from, isEnded) => {
-    let end = from
-    for (; end < text.length && end - from < maxNameLength; end += 1) {
-      const code = text.charCodeAt(end)
-      if (code === 62 || code === 60 || code === 10) break
-    }
+    const end = tagEnd(text, from)
     if (end === text.length && !isEnded && end - from < maxNameLength) return needMore
     const isComplete = text.charCodeAt(end) === 62
     const inner = text.slice(from, end)
     const name = cleanName(inner, repeated)
     return { name, end: isComplete ? end + 1 : end, isExact: inner === `=${name}`, isComplete }
   }
+}
+
+/** Where a tag ends: at `>`, or where it can't go on. */
+function tagEnd(text: string, from: number): number {
+  let end = from
+  for (; end < text.length && end - from < maxNameLength; end += 1) {
+    const code = text.charCodeAt(end)
+    if (code === 62 || code === 60 || code === 10) break
+  }
+  return end
 }
 
 function cleanName(inner: string, repeated: string): string {
@@ -141,11 +163,7 @@ const looseNameAttribute = /^\s*(?:name\s*=\s*)?(?:"([^"]*)"|'([^']*)'|([^\s"'=]
 /** ` name="NAME">`, with single quotes or none, and with ` string="true"` behind it where the dialect has that. */
 export function attributeName(hasTextAttribute: boolean): NameReader {
   return (text, from, isEnded) => {
-    let end = from
-    for (; end < text.length && end - from < maxNameLength; end += 1) {
-      const code = text.charCodeAt(end)
-      if (code === 62 || code === 60 || code === 10) break
-    }
+    const end = tagEnd(text, from)
     if (end === text.length && !isEnded && end - from < maxNameLength) return needMore
     const isComplete = text.charCodeAt(end) === 62
     const inner = text.slice(from, end)

@@ -2,7 +2,9 @@ import type { IllFormedCode, RepairCode } from '../codes.ts'
 import { type CallReading, decodeNamedCall, illFormedCall, nameCall } from '../decode-call.ts'
 import { decodeParameters, type WrittenParameter } from '../decode-parameters.ts'
 import type { CallSink, Reading } from '../dialect.ts'
-import { decodeBody, readJsonBody } from '../json-body.ts'
+import { readJsonBody } from '../json-body.ts'
+import { JsonScanner } from '../json-scanner.ts'
+import { allowedTypes, arrayType, memberSchema, objectType, stringType } from '../schema.ts'
 import { atEnd, needMore, type Source } from '../source.ts'
 import { hasParameter } from '../tool-index.ts'
 import { readTag, type Tag, type TagGrammar, type TagKind } from './tag-grammar.ts'
@@ -31,14 +33,16 @@ export interface TaggedDialect {
   /** What stands in front of each call's opening tag, and behind its closing tag. */
   readonly callPrefix: string | null
   readonly callSuffix: string | null
-  /** Whether a call may hold a JSON object instead of parameters. */
-  readonly mayHoldJson: boolean
+  /** Whether a JSON object in place of the parameters is part of the format, or the fallback of a model. */
+  readonly json: 'native' | 'repaired'
 }
 
 /** Reads what starts with a wrapper's or a call's opening tag at `source.index`. False: it is prose. */
 export function readTaggedCalls(dialect: TaggedDialect, source: Source, sink: CallSink): Reading {
   return new TaggedReader(dialect, source, sink).read()
 }
+
+const maxParameters = 1024
 
 /** Why a call can't be read on, and how to go on behind it. */
 interface Failure {
@@ -64,7 +68,7 @@ type Step<Result> = Generator<undefined, Result, undefined>
 /** What stands at a place, white space aside. */
 type Place = Tag | 'text' | 'end'
 
-function isTag(place: Place, ...kinds: readonly TagKind[]): place is Tag {
+function isTag(place: Place | typeof needMore, ...kinds: readonly TagKind[]): place is Tag {
   return typeof place === 'object' && (kinds.length === 0 || kinds.includes(place.kind))
 }
 
@@ -98,7 +102,7 @@ class TaggedReader {
       const reading = yield* this.#readCall(tag)
       const next = yield* this.#lookBehindCall()
       this.#sink.report(reading, { repairs: [...this.#repairs] })
-      if (next !== 'call') return true
+      if (next !== 'call' || this.#sink.isFull) return true
       this.#repairs = new Set()
       source.mark()
       yield* this.#look()
@@ -134,29 +138,29 @@ class TaggedReader {
     if (this.#isBare && !(isKnown && tag.isComplete)) return 'prose'
     const next = yield* this.#look()
     if (next === 'end') return hasOwnWrapper && isKnown ? 'truncated' : 'prose'
-    const isJson = next === 'text' && this.#dialect.mayHoldJson && this.#source.window[this.#source.index] === '{'
+    const isJson = next === 'text' && this.#source.window[this.#source.index] === '{'
     return isJson || isTag(next, 'parameter-open', 'call-close') ? 'call' : 'prose'
   }
 
   /** What comes next, layout skipped. */
   *#look(): Step<Place> {
+    let place = this.#lookNow()
+    for (; place === needMore; place = this.#lookNow()) yield
+    return place
+  }
+
+  #lookNow(): Place | typeof needMore {
     const source = this.#source
     for (;;) {
       const code = source.skipSpace()
       if (code === atEnd) return 'end'
-      if (code === 60) {
-        const tag = readTag(this.#dialect.grammar, source.window, source.index, source.isEnded)
-        if (tag !== needMore) return tag ?? 'text'
-      } else if (code === 92) {
-        const length = source.match('\\n')
-        if (length === 0) return 'text'
-        if (length > 0) {
-          source.index += length
-          this.#repairs.add('literal_newline')
-          continue
-        }
-      } else if (code !== needMore) return 'text'
-      yield
+      if (code === needMore) return needMore
+      if (code === 60) return readTag(this.#dialect.grammar, source.window, source.index, source.isEnded) ?? 'text'
+      const length = code === 92 ? source.match('\\n') : 0
+      if (length === needMore) return needMore
+      if (length === 0) return 'text'
+      source.index += length
+      this.#repairs.add('literal_newline')
     }
   }
 
@@ -200,11 +204,20 @@ class TaggedReader {
       source.index += next.length
       return 'over'
     }
+    if (next === 'text' && source.endsWithin(this.#closers)) {
+      source.index = source.window.length
+      this.#repairs.add('missing_end_tag')
+      return 'over'
+    }
     const hasPrefix = next === 'text' && callPrefix !== null && (yield* this.#match(callPrefix)) > 0
     source.rewindTo(end)
     if (hasPrefix || isTag(next, 'call-open')) return 'call'
     if (!this.#isBare) this.#repairs.add('missing_end_tag')
     return 'over'
+  }
+
+  get #closers(): readonly string[] {
+    return this.#dialect.grammar.plain.filter(({ kind }) => kind === 'wrapper-close').map(({ text }) => text)
   }
 
   /** Reads a call behind its opening tag, and goes behind its closing one; or behind what could not be read. */
@@ -226,8 +239,9 @@ class TaggedReader {
       const next = yield* this.#look()
       if (next === 'end') return fail('truncated')
       if (next === 'text') {
-        const isJson = this.#dialect.mayHoldJson && json === null && parameters.length === 0
-        if (!isJson || source.window[source.index] !== '{') return fail('unexpected_text')
+        const isJson = json === null && parameters.length === 0 && source.window[source.index] === '{'
+        if (!isJson) return fail('unexpected_text')
+        if (this.#dialect.json === 'repaired') this.#repairs.add('cross_format')
         const body = yield* this.#readJson(tag.name)
         if (isFailure(body)) return body
         json = body
@@ -235,6 +249,7 @@ class TaggedReader {
         const parameter = yield* this.#readParameter(tag, next)
         if (isFailure(parameter)) return parameter
         parameters.push(parameter)
+        if (parameters.length > maxParameters) return fail('too_many_parameters')
       } else if (next.kind === 'call-close' || next.kind === 'wrapper-close') {
         if (next.kind === 'call-close') source.index += next.length
         else this.#repairs.add('missing_close_tag')
@@ -260,12 +275,17 @@ class TaggedReader {
 
   *#readJson(name: string): Step<CallReading | Failure> {
     const endMarkers = this.#dialect.grammar.plain.filter(({ kind }) => kind === 'call-close').map(({ text }) => text)
-    const body = yield* readJsonBody(this.#source, { endMarkers })
+    const body = yield* readJsonBody(this.#source, {
+      endMarkers,
+      closers: endMarkers,
+      decode: (json) => decodeNamedCall(this.#sink.tools, name, json),
+    })
     if (body.kind === 'failure') {
       this.#source.rewindTo(body.recoverFrom)
       return fail(body.reading.kind === 'ill-formed' ? body.reading.code : 'invalid_json')
     }
-    return decodeBody(body, (json) => decodeNamedCall(this.#sink.tools, name, json, body.repairs))
+    for (const repair of body.repairs) this.#repairs.add(repair)
+    return body.decoded
   }
 
   *#readParameter(call: Tag, tag: Tag): Step<Parameter | Failure> {
@@ -274,7 +294,7 @@ class TaggedReader {
       this.#repairs.add('bad_tag')
     }
     this.#source.index += tag.length
-    const value = yield* this.#readValue(call)
+    const value = yield* this.#readValue(call, tag)
     return isFailure(value) ? value : { ...value, name: tag.name, isText: tag.isText }
   }
 
@@ -285,35 +305,39 @@ class TaggedReader {
 
   /** Goes to the next tag that is spelt out, and gives it. */
   *#nextTag(): Step<Tag | 'end'> {
+    let tag = this.#nextTagNow()
+    for (; tag === needMore; tag = this.#nextTagNow()) yield
+    return tag
+  }
+
+  #nextTagNow(): Tag | 'end' | typeof needMore {
     const source = this.#source
+    const { grammar } = this.#dialect
     for (;;) {
-      const found = source.window.indexOf('<', source.index)
-      source.index = found < 0 ? source.window.length : found
-      if (found >= 0) {
-        const tag = readTag(this.#dialect.grammar, source.window, found, source.isEnded)
-        if (tag !== null && tag !== needMore && tag.isComplete) return tag
-        if (tag !== needMore) {
-          source.index += 1
-          continue
-        }
-      } else if (source.isEnded) return 'end'
-      yield
+      source.index = grammar.filter.next(source.window, source.index)
+      if (source.index === source.window.length) return source.isEnded ? 'end' : needMore
+      const tag = readTag(grammar, source.window, source.index, source.isEnded)
+      if (tag === needMore || tag?.isComplete) return tag
+      source.index += 1
     }
   }
 
   /** Reads a value up to the tag that closes it, and goes behind that; or to the tag that closes its call. */
-  *#readValue(call: Tag): Step<Value | Failure> {
+  *#readValue(call: Tag, parameter: Tag): Step<Value | Failure> {
     const source = this.#source
     const start = source.position
     let hasLooseClose = false
+    if (this.#expectsJson(call, parameter)) yield* this.#skipJson()
     for (;;) {
-      const tag = yield* this.#nextTag()
+      let tag = this.#nextTagNow()
+      for (; tag === needMore; tag = this.#nextTagNow()) yield
       if (tag === 'end') return fail('truncated')
       const end = source.position
       const isLineStart = source.codeBefore === 10 || end === start
       source.index += tag.length
       if (tag.kind === 'parameter-close') {
-        const next = yield* this.#look()
+        let next = this.#lookNow()
+        for (; next === needMore; next = this.#lookNow()) yield
         if (next === 'end') return fail('truncated')
         if (isTag(next, 'parameter-open', 'call-close', 'wrapper-close')) {
           if (!tag.isExact) this.#repairs.add('marker_variant')
@@ -321,7 +345,8 @@ class TaggedReader {
         }
         hasLooseClose = true
       } else if (tag.kind === 'call-open' && tag.isExact) {
-        const next = yield* this.#look()
+        let next = this.#lookNow()
+        for (; next === needMore; next = this.#lookNow()) yield
         if (isTag(next, 'parameter-open', 'call-close'))
           return { failure: 'ambiguous_nesting', resume: 'close', nestedFrom: start }
       } else if (yield* this.#closesAll(call, tag, isLineStart)) {
@@ -329,6 +354,35 @@ class TaggedReader {
         return hasLooseClose ? fail('unexpected_text') : this.#endUnclosed(start, end)
       }
     }
+  }
+
+  /** Whether a value is an array or an object: then tags in its strings are text. */
+  #expectsJson(call: Tag, parameter: Tag): boolean {
+    if (parameter.isText !== null) return !parameter.isText
+    const reading = this.#sink.tools.read(call.name)
+    if (reading.kind === 'unknown') return false
+    const { parameters } = reading.tool
+    const schema = memberSchema(parameters, parameters, parameter.name)
+    const types = schema === undefined ? stringType : allowedTypes(schema, parameters)
+    return (types & stringType) === 0 && (types & (arrayType | objectType)) !== 0
+  }
+
+  /** Goes behind a JSON value, if there is one and its close tag follows. */
+  *#skipJson(): Step<void> {
+    const source = this.#source
+    const start = source.position
+    let code = source.skipSpace()
+    for (; code === needMore; code = source.skipSpace()) yield
+    const jsonStart = source.position
+    const scanner = new JsonScanner(false)
+    while (code === 123 || code === 91) {
+      source.index = scanner.feed(source.window, source.index, source.windowStart - jsonStart)
+      if (scanner.isDone || scanner.failure !== null || source.isEnded) break
+      yield
+    }
+    const end = source.position
+    const isClosed = scanner.isDone && isTag(yield* this.#look(), 'parameter-close')
+    source.rewindTo(isClosed ? end : start)
   }
 
   /** Whether a tag in a value ends the value though the value's own close tag is missing. */
@@ -386,10 +440,10 @@ function fail(failure: IllFormedCode, resume: Failure['resume'] = 'close'): Fail
   return { failure, resume, nestedFrom: null }
 }
 
-/** A value without the one line break on each side that is layout. */
+/** A value without the one line break on each side that is layout: CRLF where it starts with that, or with none. */
 function withoutLayout(value: string): string {
   const start = value.startsWith('\r\n') ? 2 : value.startsWith('\n') ? 1 : 0
   const rest = value.slice(start)
-  const end = rest.endsWith('\r\n') ? 2 : rest.endsWith('\n') ? 1 : 0
+  const end = rest.endsWith('\r\n') && start !== 1 ? 2 : rest.endsWith('\n') ? 1 : 0
   return end === 0 ? rest : rest.slice(0, -end)
 }

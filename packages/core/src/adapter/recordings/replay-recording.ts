@@ -16,10 +16,9 @@ import { type RecordedReply, type RecordedRequest, writeRecordedReply } from './
  * the client echoed is in the next request; the adapter's own reply is thrown
  * away, so whatever differs between the two is what a client did to a reply.
  */
-export interface ReplayedCall {
+interface ReplayedCall {
   readonly request: RecordedRequest
   readonly status: number
-  /** Null where the engine failed. */
   readonly promptIds: TokenIds
   readonly outputIds: TokenIds
   readonly outputLogprobs: Float32Array
@@ -102,7 +101,7 @@ function repeatsWhole(promptIds: TokenIds, { promptIds: earlierPrompt, outputIds
     .every((id, index) => id === (earlierPrompt[index] ?? outputIds[index - earlierPrompt.length]))
 }
 
-export type SampledCall = Omit<ReplayedCall, 'request' | 'status' | 'inheritsFrom'>
+type SampledCall = Omit<ReplayedCall, 'request' | 'status' | 'inheritsFrom'>
 
 export interface RecordedEngine extends Engine {
   /** What is sampled next; null: the engine fails. */

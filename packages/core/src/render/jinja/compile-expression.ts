@@ -126,7 +126,7 @@ export function compileExpression(expression: Expression, place: Place): Evaluat
   }
 }
 
-export function compileAll(expressions: readonly Expression[], place: Place): Evaluate[] {
+function compileAll(expressions: readonly Expression[], place: Place): Evaluate[] {
   return expressions.map((expression) => compileExpression(expression, place))
 }
 

@@ -206,13 +206,13 @@ export class Symbols {
   }
 }
 
-export function argumentExpressions(given: CallArguments): Expression[] {
+function argumentExpressions(given: CallArguments): Expression[] {
   const spreads = [given.spreadPositional, given.spreadKeywords].filter((spread) => spread !== null)
   return [...given.positional, ...given.keywords.map(({ value }) => value), ...spreads]
 }
 
 /** The direct parts of an expression, in the order in which Jinja's tree lists them. */
-export function childExpressions(expression: Expression): Expression[] {
+function childExpressions(expression: Expression): Expression[] {
   switch (expression.kind) {
     case 'tuple':
     case 'list':

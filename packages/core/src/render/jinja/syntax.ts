@@ -62,14 +62,14 @@ export interface Name {
 }
 
 /** `namespace.attribute` as the target of an assignment. */
-export interface NamespaceTarget {
+interface NamespaceTarget {
   readonly kind: 'namespace-target'
   readonly name: string
   readonly attribute: string
   readonly line: number
 }
 
-export interface SliceExpression {
+interface SliceExpression {
   readonly kind: 'slice'
   readonly start: Expression | null
   readonly stop: Expression | null

@@ -264,7 +264,7 @@ function floatAttribute(self: Float, name: string): Value | undefined {
 }
 
 /** `dict.items()`, `dict.keys()` and `dict.values()`. */
-export class DictView extends PythonObject {
+class DictView extends PythonObject {
   readonly typeName: string
   private readonly dict: Dict
   private readonly kind: 'items' | 'keys' | 'values'

@@ -24,13 +24,13 @@ function scientific(magnitude: number, precision: number): { digits: string; exp
   return { digits, exponent }
 }
 
-export function exponentDigits(magnitude: number, precision: number, keepsPoint = false): string {
+function exponentDigits(magnitude: number, precision: number, keepsPoint = false): string {
   const { digits, exponent } = scientific(magnitude, precision)
   const point = precision > 0 || keepsPoint ? '.' : ''
   return `${digits[0] ?? ''}${point}${digits.slice(1)}e${exponentTextOf(exponent)}`
 }
 
-export function generalDigits(magnitude: number, precision: number, keepsZeros = false): string {
+function generalDigits(magnitude: number, precision: number, keepsZeros = false): string {
   const significant = Math.max(1, precision)
   const { exponent } = scientific(magnitude, significant - 1)
   const isFixed = exponent >= -4 && exponent < significant

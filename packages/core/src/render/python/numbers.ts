@@ -88,7 +88,7 @@ export function scaledDecimal(value: number, digits: number): bigint {
 }
 
 /** A finite float as numerator and positive denominator (a power of two). */
-export function exactFraction(value: number): [bigint, bigint] {
+function exactFraction(value: number): [bigint, bigint] {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, value)
   const bits = view.getBigUint64(0)

@@ -215,6 +215,7 @@ function add(left: Value, right: Value): Value {
 }
 
 const maxRepeatedLength = 100_000_000
+const maxRepeatedItems = 10_000_000
 
 function multiply(left: Value, right: Value): Value {
   const [sequence, count] = isNumber(left) ? [right, left] : [left, right]
@@ -236,7 +237,7 @@ export function repeatStr(text: Str, times: number): Str {
 }
 
 function repeatItems(items: readonly Value[], times: number): Value[] {
-  if (items.length * times > maxRepeatedLength) throw new PythonError('MemoryError', 'repeated list is too long')
+  if (items.length * times > maxRepeatedItems) throw new PythonError('MemoryError', 'repeated list is too long')
   return Array.from({ length: times }, () => items).flat()
 }
 

@@ -5,7 +5,13 @@ import { isDecimal, whitespaceClass } from './unicode.ts'
 
 /** `int(text, base)` and `float(text)`. */
 
-const surroundingSpace = new RegExp(`^[${whitespaceClass}]+|[${whitespaceClass}]+$`, 'g')
+/** The spaces of `str.strip()` but U+001C to U+001F, which CPython does not take for spaces here. */
+const spaces = whitespaceClass.replace('\\x1c-\\x1f', '')
+const surroundingSpace = new RegExp(`^[${spaces}]+|[${spaces}]+$`, 'g')
+
+function trimmed(text: string): string {
+  return text.replace(surroundingSpace, '')
+}
 
 /** Decimal digits of any script as ASCII digits. */
 function asciiDigits(text: string): string {
@@ -26,8 +32,8 @@ function decimalValue(character: string): string {
 export function parseInteger(text: string, base: number): Integer {
   if (base !== 0 && (base < 2 || base > 36)) throw valueError('int() base must be >= 2 and <= 36, or 0')
   const invalid = valueError(`invalid literal for int() with base ${base}: ${quote(text)}`)
-  const trimmed = asciiDigits(text.replace(surroundingSpace, '')).toLowerCase()
-  const match = /^([+-]?)(0[box])?(_?[0-9a-z]+(?:_[0-9a-z]+)*)$/.exec(withoutForeignPrefix(trimmed, base))
+  const digitsOnly = asciiDigits(trimmed(text)).toLowerCase()
+  const match = /^([+-]?)(0[box])?(_?[0-9a-z]+(?:_[0-9a-z]+)*)$/.exec(withoutForeignPrefix(digitsOnly, base))
   if (match === null) throw invalid
   const [, sign = '', prefix, digitsText = ''] = match
   const prefixBase = prefix === undefined ? 0 : { '0b': 2, '0o': 8, '0x': 16 }[prefix]
@@ -63,9 +69,9 @@ const floatPattern =
 
 /** Throws ValueError for text that is no number. */
 export function parseFloatText(text: string): number {
-  const trimmed = asciiDigits(text.replace(surroundingSpace, ''))
-  if (!floatPattern.test(trimmed)) throw valueError(`could not convert string to float: ${quote(text)}`)
-  const plain = trimmed.replaceAll('_', '').toLowerCase()
+  const number = asciiDigits(trimmed(text))
+  if (!floatPattern.test(number)) throw valueError(`could not convert string to float: ${quote(text)}`)
+  const plain = number.replaceAll('_', '').toLowerCase()
   const magnitude = plain.replace(/^[+-]/, '')
   const value = magnitude.startsWith('inf')
     ? Number.POSITIVE_INFINITY

@@ -19,6 +19,7 @@ import {
 } from './text.ts'
 import {
   capitalize,
+  caseFold,
   isAlphabetic,
   isCased,
   isDecimal,
@@ -353,12 +354,7 @@ function isTitle(text: string): boolean {
   return found
 }
 
-function caseFold(text: string): string {
-  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ')
-}
-
-const isAlphanumeric = (character: string): boolean =>
-  isAlphabetic(character) || isNumeric(character) || isDigit(character)
+const isAlphanumeric = (character: string): boolean => isAlphabetic(character) || isNumeric(character)
 const unary =
   (change: (text: string) => string) =>
   (self: Str): Value =>

@@ -36,7 +36,7 @@ export const isDigit = (character: string): boolean => isDecimal(character) || o
 
 /** Ideographs that stand for numbers (Numeric_Type=Numeric outside of category N). */
 const numericIdeographs =
-  /^[\u3405\u3483\u382a\u3b4d\u4e00\u4e03\u4e07\u4e09\u4e24\u4e5d\u4e8c\u4e94\u4e96\u4ebf-\u4ec0\u4edf\u4ee8\u4f0d\u4f70\u4fe9\u5006\u5104\u5146\u5169\u516b\u516d\u5341-\u5345\u534c\u53c1-\u53c4\u56db\u58f1\u58f9\u5e7a\u5efe-\u5eff\u5f0c-\u5f0e\u5f10\u62d0\u62fe\u634c\u67d2\u6d1e\u6f06\u7396\u767e\u7695\u79ed\u8086\u842c\u8cae\u8cb3\u8d30\u920e\u94a9\u9621\u9646\u964c\u9678\u96f6\uf96b\uf973\uf978\uf9b2\uf9d1\uf9d3\uf9fd\u{20001}\u{20064}\u{200e2}\u{20121}\u{2092a}\u{20983}\u{2098c}\u{2099c}\u{20aea}\u{20afd}\u{20b19}\u{22390}\u{22998}\u{23b1b}\u{2626d}\u{2f890}]$/u
+  /^[\u3405\u3483\u382a\u3b4d\u4e00\u4e03\u4e07\u4e09\u4e5d\u4e8c\u4e94\u4e96\u4ebf-\u4ec0\u4edf\u4ee8\u4f0d\u4f70\u5104\u5146\u5169\u516b\u516d\u5341\u5343-\u5345\u534c\u53c1-\u53c4\u56db\u58f1\u58f9\u5e7a\u5efe-\u5eff\u5f0c-\u5f0e\u5f10\u62fe\u634c\u67d2\u6f06\u7396\u767e\u8086\u842c\u8cae\u8cb3\u8d30\u9621\u9646\u964c\u9678\u96f6\uf96b\uf973\uf978\uf9b2\uf9d1\uf9d3\uf9fd\u{20001}\u{20064}\u{200e2}\u{20121}\u{2092a}\u{20983}\u{2098c}\u{2099c}\u{20aea}\u{20afd}\u{20b19}\u{22390}\u{22998}\u{23b1b}\u{2626d}\u{2f890}]$/u
 
 export const isNumeric = (character: string): boolean => /^\p{N}$/u.test(character) || numericIdeographs.test(character)
 
@@ -89,6 +89,18 @@ export function titleCase(text: string): string {
     previousIsCased = isCased(character)
   }
   return result
+}
+
+/** `str.casefold()`: Cherokee folds to its capitals, a dotless i stays. */
+export function caseFold(text: string): string {
+  return [...text].map(foldCharacter).join('')
+}
+
+function foldCharacter(character: string): string {
+  if (character === 'ı') return character
+  if (/[\u13a0-\u13fd\uab70-\uabbf]/.test(character)) return character.toUpperCase()
+  if (character === 'ẞ') return 'ss'
+  return character.toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
 
 /** `str.capitalize()`: the first character in title case, the rest in lower case. */
