@@ -18,6 +18,7 @@ const report: RunReport = {
   ledger: emptyLedger(),
   ledgerProblem: null,
   counts: { 'drift.cache_buster': 3, 'drift_absorbed.arguments_reserialized': 4, 'engine_retry.engine_timeout': 1 },
+  segmentCache: { hits: 30, misses: 10 },
   drifts: [
     {
       cause: 'cache_buster',

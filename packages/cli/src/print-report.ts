@@ -79,9 +79,11 @@ function driftText({ drifts }: RunReport): string {
 }
 
 /** Drifts have a section of their own. */
-function countsTable({ counts }: RunReport): string {
+function countsTable({ counts, segmentCache: { hits, misses } }: RunReport): string {
   const entries = Object.entries(counts).filter(([code]) => !/^drift(_absorbed)?\./.test(code))
-  return entries.length === 0 ? 'nothing: no repair, retry or ignored setting' : formatTable(['code', 'count'], entries)
+  const table =
+    entries.length === 0 ? 'nothing: no repair, retry or ignored setting' : formatTable(['code', 'count'], entries)
+  return `${table}\n${hits + misses} segments of prompts: ${misses} encoded, ${hits} found in the cache`
 }
 
 function zeroGradientText({ zeroGradientGroups, tasks }: RunReport): string {

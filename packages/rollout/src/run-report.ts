@@ -31,6 +31,8 @@ export interface RunReport {
   /** What does not add up; null when reconciled. */
   readonly ledgerProblem: string | null
   readonly counts: Readonly<Record<string, number>>
+  /** Text segments of prompts that were looked up: found encoded (hits), or encoded (misses). */
+  readonly segmentCache: { readonly hits: number; readonly misses: number }
   /** Where prompts departed from what was sampled, by cause. */
   readonly drifts: readonly DriftReport[]
   /** Ids of groups whose advantages are all 0, with the reason. */
@@ -54,6 +56,7 @@ export interface ReportInput {
   readonly engine: RunReport['engine']
   readonly attemptsPerTask: number
   readonly plannedAttempts: number
+  readonly segmentCache: RunReport['segmentCache']
   readonly elapsedMs: number
   readonly files: RunFilePaths
 }
@@ -88,6 +91,7 @@ export function reportRun(input: ReportInput): RunReport {
     ledger,
     ledgerProblem: ledgerProblem(ledger),
     counts,
+    segmentCache: { hits: input.segmentCache.hits, misses: input.segmentCache.misses },
     drifts: reportDrifts(results, counts),
     zeroGradientGroups: (diagnosis?.outcomes ?? []).flatMap(({ groupId, outcome }) =>
       outcome === 'mixed' ? [] : [{ instanceId: String(groupId), outcome }],

@@ -59,6 +59,7 @@ export async function runRollouts(options: RolloutOptions, signal?: AbortSignal)
     engine: options.engine,
     attemptsPerTask,
     plannedAttempts: plans.length,
+    segmentCache: options.adapter.segmentCache,
     elapsedMs: clock.now() - startedAt,
     files: files.paths,
   })

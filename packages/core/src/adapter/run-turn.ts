@@ -1,6 +1,6 @@
-import type { AssistantMessage, EngineReply, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import type { AssistantMessage, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
 import { type ParsedOutput, type ParseOptions, parseModelOutput } from '@agentrl/tool-calls'
-import type { RenderedPrompt, RenderRequest } from '../render/renderer.ts'
+import type { RenderedPrompt } from '../render/renderer.ts'
 import { inheritPrompt, stopTokenOf } from './inherit-prompt.ts'
 import { withModelCallIds } from './model-call-ids.ts'
 import { opensReasoning } from './opens-reasoning.ts'
@@ -31,7 +31,7 @@ export async function runTurn(
   parts: TurnParts,
   client: TurnClient,
 ): Promise<ChatReply> {
-  const replayed = session.replayUndelivered(() => conversationOf(session, request), client.signal)
+  const replayed = session.replayUndelivered(() => conversationOf(session, request, parts), client.signal)
   if (replayed !== null) return replayed
   return session.run(async (turnNumber, sessionSignal) => {
     const prompt = await buildPrompt(session, request, parts)
@@ -54,7 +54,9 @@ export async function runTurn(
       },
       { parts, session, signal: AbortSignal.any([client.signal, sessionSignal]) },
     )
-    const rawText = await decodeOutput(sampled, parts)
+    const isStopped = stopTokenOf(sampled.outputIds, parts.stopTokenIds) !== null
+    if (sampled.finishReason === 'stop' && !isStopped) session.counters.add('stop_token_unlisted')
+    const rawText = await parts.tokenizer.decode(isStopped ? sampled.outputIds.slice(0, -1) : sampled.outputIds)
     const parsing: ParseOptions = {
       format: parts.toolCallFormat,
       reasoning: parts.reasoningFormat,
@@ -95,10 +97,9 @@ export async function runTurn(
   })
 }
 
-/** How many tokens the prompt of a request has. */
+/** How many tokens the prompt of a request has: of the prompt that a turn would have, inherited ids included. */
 export async function countPromptTokens(session: Session, request: ChatRequest, parts: TurnParts): Promise<number> {
-  const messages = withModelCallIds(restoreCallOrder(request.messages), session.modelCallIds)
-  const rendered = await parts.renderer.renderPrompt({ messages, tools: allowedTools(session, request) })
+  const { rendered } = await renderConversation(session, conversationOf(session, request, parts), parts)
   return rendered.ids.length
 }
 
@@ -111,16 +112,15 @@ interface Prompt {
   readonly maxNewTokens: number
 }
 
-function conversationOf(session: Session, request: ChatRequest): TurnConversation {
-  const tools = allowedTools(session, request)
-  return { messages: restoreCallOrder(request.messages), tools, head: JSON.stringify(tools) }
+function conversationOf(session: Session, request: ChatRequest, { toolHeads }: TurnParts): TurnConversation {
+  const messages = restoreCallOrder(request.messages)
+  return { messages, ...toolHeads.of(allowedTools(session, request)) }
 }
 
 async function buildPrompt(session: Session, request: ChatRequest, parts: TurnParts): Promise<Prompt> {
-  const { messages, tools, head } = conversationOf(session, request)
-  const shown = { messages: withModelCallIds(messages, session.modelCallIds), tools }
-  const inherited = await inheritOrNull(session, shown, { ...parts, head, messages })
-  const rendered = inherited ?? (await parts.renderer.renderPrompt(shown))
+  const { messages, tools, head } = conversationOf(session, request, parts)
+  const { rendered, isRefused } = await renderConversation(session, { messages, tools, head }, parts)
+  if (isRefused) session.counters.add('inherit_not_possible')
   session.counters.add('control_token_in_content', rendered.protectedTokens)
   session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
   const maxNewTokens = replyBudget({
@@ -133,19 +133,28 @@ async function buildPrompt(session: Session, request: ChatRequest, parts: TurnPa
   return { messages, tools, head, ids: rendered.ids, opensReasoning: isThinking, maxNewTokens }
 }
 
-/** Null: nothing to inherit, or not here; the latter is counted. */
-async function inheritOrNull(
-  session: Session,
-  shown: RenderRequest,
-  { head, messages, ...parts }: TurnParts & Pick<Prompt, 'messages' | 'head'>,
-): Promise<RenderedPrompt | null> {
-  if (session.trajectory.alignment !== 'inherit') return null
-  const { turn, messageCount } = session.trajectory.findInheritance(messages, head)
-  if (turn === null) return null
-  const prompt = await inheritPrompt({ turn, ...shown, inheritedMessages: messageCount }, parts)
-  if (prompt === null) session.counters.add('inherit_not_possible')
-  return prompt
+interface RenderedConversation {
+  readonly rendered: RenderedPrompt
+  /** There was a turn to go on from, but the template can't be continued there. */
+  readonly isRefused: boolean
 }
+
+/** The prompt that goes on from an earlier turn where there is one; else the whole conversation, rendered. */
+async function renderConversation(
+  { trajectory, modelCallIds }: Session,
+  { messages, tools, head }: TurnConversation,
+  parts: TurnParts,
+): Promise<RenderedConversation> {
+  const shown = { messages: withModelCallIds(messages, modelCallIds), tools }
+  const isInheriting = trajectory.alignment === 'inherit'
+  const { turn, messageCount } = isInheriting ? trajectory.findInheritance(messages, head) : nothingInherited
+  const inherited =
+    turn === null ? null : await inheritPrompt({ turn, ...shown, inheritedMessages: messageCount }, parts)
+  if (inherited !== null) return { rendered: inherited, isRefused: false }
+  return { rendered: await parts.renderer.renderPrompt(shown), isRefused: turn !== null }
+}
+
+const nothingInherited = { turn: null, messageCount: 0 } as const
 
 function allowedTools(session: Session, request: ChatRequest): readonly ToolDefinition[] {
   const allowed = session.options.allowedTools
@@ -153,12 +162,6 @@ function allowedTools(session: Session, request: ChatRequest): readonly ToolDefi
   const kept = request.tools.filter((tool) => allowed.includes(tool.function.name))
   session.counters.add('tool_not_allowed', request.tools.length - kept.length)
   return kept
-}
-
-/** The text of the sampled ids, without the stop token. */
-async function decodeOutput({ outputIds }: EngineReply, parts: TurnParts): Promise<string> {
-  const isStopped = stopTokenOf(outputIds, parts.stopTokenIds) !== null
-  return parts.tokenizer.decode(isStopped ? outputIds.slice(0, -1) : outputIds)
 }
 
 function rememberCallIds(session: Session, parsed: ParsedOutput, { tool_calls: calls = [] }: AssistantMessage): void {

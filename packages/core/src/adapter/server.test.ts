@@ -195,6 +195,17 @@ describe('a conversation', () => {
     })
   })
 
+  test('counts the tokens of a conversation that goes on as they will be sent', async () => {
+    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'go' }]
+    const body = { model: 'policy', messages, thinking: { type: 'enabled', budget_tokens: 1024 } } as const
+    const reply = await anthropic().messages.create({ ...body, max_tokens: 1100 })
+    messages.push({ role: 'assistant', content: reply.content }, { role: 'user', content: 'and now?' })
+    const { input_tokens: counted } = await anthropic().messages.countTokens(body)
+    await anthropic().messages.create({ ...body, max_tokens: 1100 })
+    expect(standIn.calls[0]?.isNonCanonical).toBe(true)
+    expect(counted).toBe(standIn.calls[1]?.inputIds.length)
+  })
+
   test('counts tokens truthfully', async () => {
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'go' }]
     const body = { model: 'policy', messages }
@@ -268,6 +279,23 @@ describe('how a sampled turn ends', () => {
     const tokens = [...(samples[0]?.tokens ?? [])]
     expect(tokens.filter((id) => id === secondStopTokenId)).toHaveLength(1)
     expect(tokens.at(-1)).toBe(secondStopTokenId)
+  })
+
+  test('an engine that stops where no known stop token is, is counted, and the turn is closed', async () => {
+    await start({
+      engine: changing((reply) => ({
+        ...reply,
+        outputIds: reply.outputIds.slice(0, -1),
+        outputLogprobs: reply.outputLogprobs.slice(0, -1),
+      })),
+    })
+    await converseOverChat(openAi())
+    const counts = session.counters.toJSON()
+    const { samples, ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(counts).toMatchObject({ stop_token_unlisted: turns.length })
+    expect(samples).toHaveLength(1)
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
+    expect([...(standIn.calls[1]?.inputIds ?? [])].filter((id) => id === stopTokenId)).toHaveLength(4)
   })
 
   test('a stop string of the client cuts what the client reads, not what is trained', async () => {

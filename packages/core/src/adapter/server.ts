@@ -6,9 +6,11 @@ import type { ReasoningFormatName, ToolCallFormatName } from '@agentrl/tool-call
 import { createAdaptorServer } from '@hono/node-server'
 import type { TrajectoryOptions } from '../alignment/trajectory.ts'
 import type { Renderer } from '../render/renderer.ts'
+import type { SegmentCacheStats } from '../render/segment-cache.ts'
 import type { Tokenizer } from '../render/tokenizer.ts'
 import { createAdapterApp } from './app.ts'
 import { SessionStore } from './session-store.ts'
+import { ToolHeads } from './tool-heads.ts'
 
 /**
  * The adapter: to a coding agent it is its vendor's API; to the engine it is a
@@ -43,6 +45,8 @@ export interface Adapter extends AsyncDisposable {
   readonly controlToken: string
   /** Answers a request in this process, without a socket. */
   fetch(request: Request): Promise<Response>
+  /** Text segments that were encoded once and found again, over all sessions so far. */
+  readonly segmentCache: SegmentCacheStats
   /** Listens on loopback, unless another host is named. Port 0 (default) picks a free one. Returns the base URL. */
   listenTcp(options?: { readonly host?: string; readonly port?: number }): Promise<string>
   /** Listens on a Unix socket that only this user may open. */
@@ -68,6 +72,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       engine: options.engine,
       tokenizer: options.tokenizer,
       renderer: options.renderer,
+      toolHeads: new ToolHeads(),
       stopTokenIds: options.stopTokenIds,
       toolCallFormat: options.toolCallFormat,
       reasoningFormat: options.reasoningFormat,
@@ -96,6 +101,9 @@ export function createAdapter(options: AdapterOptions): Adapter {
     sessions,
     controlToken,
     fetch: async (request) => app.fetch(request),
+    get segmentCache() {
+      return options.renderer.cacheStats
+    },
     async listenTcp({ host = '127.0.0.1', port = 0 } = {}) {
       const address = await listen((server) => server.listen(port, host))
       return `http://${host.includes(':') ? `[${host}]` : host}:${address?.port ?? port}`

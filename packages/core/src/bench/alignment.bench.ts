@@ -1,25 +1,49 @@
+import { writeFileSync } from 'node:fs'
 import { loadTokenizerDirectory } from '../tokenizers/load-tokenizer-directory.ts'
+import { createBenchAdapter } from './bench-adapter.bench.ts'
 import { codingAgent, makeConversation } from './conversation.bench.ts'
-import { createTurnBench, type TurnCost } from './turn-cost.bench.ts'
+import { measureLargeResult } from './large-result.bench.ts'
+import { measureLinearize } from './linearize.bench.ts'
+import { measureSessions } from './sessions.bench.ts'
+import { measureTurnCosts } from './turn-cost.bench.ts'
 
-const [, , directory = '', rounds = '12'] = process.argv
-const model = await loadTokenizerDirectory(directory)
-const conversation = makeConversation(codingAgent)
-const bench = await createTurnBench(model, conversation)
-const plays: (readonly TurnCost[])[] = []
-for (let round = 0; round < Number(rounds); round += 1) plays.push(await bench.play())
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
-const at = (turn: number) => {
-  const costs = plays.slice(2).map((play) => play[turn - 1] as TurnCost)
-  const of = (pick: (cost: TurnCost) => number) => median(costs.map(pick)).toFixed(2)
-  return {
-    total: of((cost) => cost.total),
-    jsonParse: of((cost) => cost.jsonParse),
-    readRequest: of((cost) => cost.readRequest),
-    match: of((cost) => cost.match),
-    rest: of((cost) => cost.total - cost.jsonParse - cost.readRequest - cost.match),
+/**
+ * One measurement of `bench:alignment`, printed as JSON:
+ *
+ *     alignment.js conversation TOKENIZER_DIR FILE   writes what the peer works on
+ *     alignment.js turns TOKENIZER_DIR ROUNDS
+ *     alignment.js large TOKENIZER_DIR ROUNDS
+ *     alignment.js sessions TOKENIZER_DIR SESSIONS TURNS
+ *     alignment.js linearize TURNS NEW_TOKENS ROUNDS
+ */
+const [, , task = '', ...options] = process.argv
+const numberAt = (index: number): number => Number(options[index])
+
+async function measure(): Promise<unknown> {
+  if (task === 'linearize') {
+    return measureLinearize({ turns: numberAt(0), newTokens: numberAt(1), rounds: numberAt(2) })
+  }
+  const model = await loadTokenizerDirectory(options[0] ?? '')
+  const conversation = makeConversation(codingAgent)
+  switch (task) {
+    case 'conversation': {
+      const adapter = createBenchAdapter(model)
+      const outputIds: number[][] = []
+      for (const output of conversation.outputs) outputIds.push([...(await adapter.replyOf(output)).outputIds])
+      writeFileSync(options[1] ?? '', JSON.stringify({ bodies: conversation.bodies, outputIds }))
+      return { turns: conversation.bodies.length, lastBodyCharacters: conversation.bodies.at(-1)?.length }
+    }
+    case 'turns':
+      return measureTurnCosts(createBenchAdapter(model), conversation, numberAt(1))
+    case 'large':
+      return measureLargeResult(createBenchAdapter(model), numberAt(1))
+    case 'sessions': {
+      const longHead = makeConversation({ ...codingAgent, turns: numberAt(2), systemCharacters: 90_000 })
+      return measureSessions(model, longHead, numberAt(1))
+    }
+    default:
+      throw new RangeError(`No measurement is called "${task}"`)
   }
 }
-process.stdout.write(`${bench.promptTokens} tokens, body ${conversation.bodies.at(-1)?.length} characters\n`)
-for (const turn of [1, 2, 5, 10, 20, 30, 40, 50]) process.stdout.write(`turn ${turn} ${JSON.stringify(at(turn))}\n`)
-process.exit(0)
+
+process.stdout.write(`${JSON.stringify(await measure())}\n`, () => process.exit(0))

@@ -1,11 +1,11 @@
 import type { EngineRequest } from '@agentrl/spec'
-import type { PromptTexts } from './prompt-texts.ts'
+import type { PromptBytes } from './prompt-bytes.ts'
 
-/** The body of SGLang's `POST /generate`. Every sampling key is written, so that no server default decides. */
+/** The body of SGLang's `POST /generate`, in pieces. Every sampling key is written, so that no server default decides. */
 export function generateBody(
   engineRequest: EngineRequest,
-  { wantsExperts, promptTexts }: { readonly wantsExperts: boolean; readonly promptTexts: PromptTexts },
-): string {
+  { wantsExperts, promptBytes }: { readonly wantsExperts: boolean; readonly promptBytes: PromptBytes },
+): readonly Uint8Array[] {
   const { sampling } = engineRequest
   const rest = {
     rid: engineRequest.requestId,
@@ -33,6 +33,9 @@ export function generateBody(
       ? { return_routed_experts: true, routed_experts_start_len: engineRequest.knownExpertRows ?? 0 }
       : {}),
   }
-  const ids = promptTexts.textOf(engineRequest.routingKey, engineRequest.promptIds)
-  return `{"input_ids":[${ids}],${JSON.stringify(rest).slice(1)}`
+  return [
+    Buffer.from('{"input_ids":['),
+    ...promptBytes.piecesOf(engineRequest.routingKey, engineRequest.promptIds),
+    Buffer.from(`],${JSON.stringify(rest).slice(1)}`),
+  ]
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import {
   type Engine,
   EngineError,
@@ -13,7 +14,7 @@ import {
 } from '@agentrl/spec'
 import { Agent, request } from 'undici'
 import { generateBody } from './generate-body.ts'
-import { PromptTexts } from './prompt-texts.ts'
+import { PromptBytes } from './prompt-bytes.ts'
 import { type GenerateBody, readGenerateBody, readServerInfo } from './wire.ts'
 
 /**
@@ -71,7 +72,8 @@ export async function connectSglang(options: SglangOptions, { signal }: EngineOp
 }
 
 interface ExchangeOptions {
-  readonly body?: string
+  /** In pieces, which are sent one behind the other. */
+  readonly body?: readonly Uint8Array[]
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -84,7 +86,7 @@ class SglangClient {
   readonly #routedExperts: SglangOptions['routedExperts']
   readonly #headers: Record<string, string>
   readonly #agent: Agent
-  readonly #promptTexts = new PromptTexts()
+  readonly #promptBytes = new PromptBytes()
 
   constructor(options: SglangOptions) {
     this.#url = readBaseUrl(options.url)
@@ -120,7 +122,7 @@ class SglangClient {
       const body = await this.#exchange('POST', '/generate', {
         body: generateBody(engineRequest, {
           wantsExperts: this.#routedExperts !== undefined,
-          promptTexts: this.#promptTexts,
+          promptBytes: this.#promptBytes,
         }),
         timeoutMs: this.#timeoutMs,
         signal,
@@ -145,7 +147,7 @@ class SglangClient {
   async #abort(requestId: string): Promise<void> {
     try {
       await this.#exchange('POST', '/abort_request', {
-        body: JSON.stringify({ rid: requestId }),
+        body: [Buffer.from(JSON.stringify({ rid: requestId }))],
         timeoutMs: abortTimeoutMs,
         signal: undefined,
       })
@@ -162,10 +164,10 @@ class SglangClient {
     try {
       const response = await request(url, {
         method,
-        headers: { ...this.#headers, ...options.headers },
+        headers: { ...this.#headers, ...options.headers, ...(body === undefined ? {} : lengthOf(body)) },
         dispatcher: this.#agent,
         signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
-        ...(body === undefined ? {} : { body }),
+        ...(body === undefined ? {} : { body: Readable.from(body, { objectMode: false }) }),
       })
       const text = await response.body.text()
       if (response.statusCode >= 400) throw httpError(url, response.statusCode, text)
@@ -186,6 +188,10 @@ class SglangClient {
       )
     }
   }
+}
+
+function lengthOf(body: readonly Uint8Array[]): { readonly 'content-length': string } {
+  return { 'content-length': String(body.reduce((total, piece) => total + piece.byteLength, 0)) }
 }
 
 function readBaseUrl(raw: string): string {

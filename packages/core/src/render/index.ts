@@ -21,6 +21,7 @@ export {
   type RenderRequest,
   type SuffixRequest,
 } from './renderer.ts'
+export type { SegmentCacheStats } from './segment-cache.ts'
 export type { ConversionOptions, TemplateMessages, TemplateValue } from './template-values.ts'
 export { templateMember, templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 export type { AddedToken, DecodeOptions, Tokenizer } from './tokenizer.ts'

@@ -7,7 +7,7 @@ import { createMessageFitter } from './fit-messages.ts'
 import { SegmentCache, type SegmentCacheStats } from './segment-cache.ts'
 import type { StandInConversation } from './stand-in.ts'
 import { createSuffixTemplate } from './suffix-template.ts'
-import { templateMessages, templateTools, toTemplateValue } from './template-values.ts'
+import { type TemplateValue, templateMessages, templateTools, toTemplateValue } from './template-values.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 /**
@@ -91,6 +91,14 @@ export function createRenderer(options: RendererOptions): Renderer {
     ([name, value]) => [name, toTemplateValue(value)] as const,
   )
 
+  /** Lists of tools are long, and the same for all turns of all sessions. */
+  const convertedTools = new WeakMap<readonly ToolDefinition[], TemplateValue>()
+  function markedTools(tools: readonly ToolDefinition[]): TemplateValue {
+    const converted = convertedTools.get(tools) ?? templateTools(tools, { isMarked: true })
+    convertedTools.set(tools, converted)
+    return converted
+  }
+
   function renderText({ standIn, added, tools }: StandInConversation): RenderedText {
     return template.renderTraced({
       ...Object.fromEntries(variables),
@@ -98,7 +106,7 @@ export function createRenderer(options: RendererOptions): Renderer {
         ...templateMessages(standIn.map(withText)).messages,
         ...templateMessages(added.map(withText), { isMarked: true }).messages,
       ],
-      tools: tools.length === 0 ? null : templateTools(tools, { isMarked: true }),
+      tools: tools.length === 0 ? null : markedTools(tools),
       add_generation_prompt: true,
     })
   }

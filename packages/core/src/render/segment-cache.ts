@@ -8,11 +8,17 @@ import type { TokenIds } from '@agentrl/spec'
 export interface SegmentCacheStats {
   readonly hits: number
   readonly misses: number
+  /** Of texts and ids together; at most the bound, beside what is being encoded. */
   readonly bytes: number
 }
 
+interface Entry {
+  readonly ids: Promise<TokenIds>
+  bytes: number
+}
+
 export class SegmentCache {
-  readonly #entries = new Map<string, Promise<TokenIds>>()
+  readonly #entries = new Map<string, Entry>()
   readonly #maxBytes: number
   #bytes = 0
   #hits = 0
@@ -34,38 +40,44 @@ export class SegmentCache {
       this.#hits += 1
       this.#entries.delete(text)
       this.#entries.set(text, known)
-      return known
+      return known.ids
     }
     this.#misses += 1
-    const encoding = encode(text)
-    this.#entries.set(text, encoding)
-    this.#bytes += textBytes(text)
+    const entry: Entry = { ids: encode(text), bytes: textBytes(text) }
+    const key = ownCopy(text)
+    this.#entries.set(key, entry)
+    this.#bytes += entry.bytes
     try {
-      const ids = await encoding
-      this.#bytes += ids.byteLength
-      this.#evict()
+      const ids = await entry.ids
+      if (this.#entries.get(key) === entry) this.#grow(entry, ids.byteLength)
       return ids
     } catch (error) {
-      this.#entries.delete(text)
-      this.#bytes -= textBytes(text)
+      if (this.#entries.get(key) === entry) this.#forget(key, entry)
       throw error
     }
   }
 
-  /** Drops the oldest until the bound holds. An entry that is still being encoded counts its text only. */
-  #evict(): void {
-    for (const [text, encoding] of this.#entries) {
+  #grow(entry: Entry, bytes: number): void {
+    entry.bytes += bytes
+    this.#bytes += bytes
+    for (const [text, oldest] of this.#entries) {
       if (this.#bytes <= this.#maxBytes) return
-      this.#entries.delete(text)
-      this.#bytes -= textBytes(text)
-      void encoding.then((ids) => {
-        this.#bytes -= ids.byteLength
-      })
+      this.#forget(text, oldest)
     }
+  }
+
+  #forget(text: string, entry: Entry): void {
+    this.#entries.delete(text)
+    this.#bytes -= entry.bytes
   }
 }
 
 /** Two bytes a UTF-16 unit, and the entry itself. */
 function textBytes(text: string): number {
   return text.length * 2 + 100
+}
+
+/** A part of a text holds the whole of it in memory: what is kept is copied out. */
+function ownCopy(text: string): string {
+  return ` ${text}`.slice(1)
 }
