@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /**
@@ -21,4 +21,13 @@ export function readSharedRows<Row>(name: string): Row[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Row)
+}
+
+/** Paths of the files below a folder of `../shared` that end in `suffix`; none where the folder is absent. */
+export function listSharedFiles(folder: string, suffix: string): string[] {
+  if (!hasSharedData(folder)) return []
+  return readdirSync(sharedPath(folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(suffix))
+    .map((name) => `${folder}/${name}`)
+    .sort()
 }

@@ -38,6 +38,8 @@ export interface EngineRequest {
   readonly maxNewTokens: number
   /** Ids that end the output; the id itself is part of the output. */
   readonly stopTokenIds: readonly number[]
+  /** Positions of the prompt whose expert routing is known already: an engine that returns routing may begin there. Default 0. */
+  readonly knownExpertRows?: number
 }
 
 export interface EngineReply {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { AgentRlError, EngineError, errorCodes, excerpt, isAgentRlError } from './errors.ts'
 
@@ -35,6 +36,14 @@ describe('errors', () => {
     expect(listed.filter(({ boundary, code }) => !code.startsWith(`${boundary}_`) || !/^[a-z_]+$/.test(code))).toEqual(
       [],
     )
+  })
+
+  test('every code stands in docs/errors.md with its meaning', () => {
+    const page = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8')
+    const missing = Object.values(errorCodes)
+      .flatMap((codes) => Object.entries(codes))
+      .filter(([code, meaning]) => !page.includes(`| \`${code}\` | ${meaning} |`))
+    expect(missing).toEqual([])
   })
 
   test('text from outside is cut to 200 characters', () => {

@@ -45,6 +45,7 @@ export const errorCodes = {
     config_invalid: 'A setting has a value that is not allowed',
     config_unknown_key: 'A setting of that name does not exist',
     config_zero_gradient: 'The run could not produce a gradient',
+    config_unschedulable: 'The samples can not be spread over the ranks as the parallel configuration asks',
     config_off_policy: 'The run would sample from another distribution than the one that is trained',
   },
   wire: {
@@ -56,11 +57,13 @@ export const errorCodes = {
     wire_turn_cap: 'The session has used all its turns',
     wire_context_overflow: 'The prompt does not fit into the context window',
     wire_not_found: 'There is no such endpoint',
+    wire_internal: 'A server of ours failed on a request in a way that was not foreseen',
     wire_unsupported: 'The request needs a feature that is not supported',
   },
   trajectory: {
     trajectory_invalid_turn: 'A turn breaks an invariant of its type',
     trajectory_not_reconciled: 'The ledger does not add up',
+    trajectory_mixed_history: 'A batch mixes samples that keep earlier reasoning with samples that follow the template',
     trajectory_template: 'The chat template could not be rendered',
     trajectory_tokenizer: 'The tokenizer could not be loaded or used',
   },

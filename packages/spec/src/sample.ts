@@ -33,6 +33,8 @@ export interface Sample {
   readonly tokens: TokenIds
   /** Length of the first prompt; at least 1. */
   readonly promptLength: number
+  /** R. Negative when a length limit cut the sample inside its first prompt; `isRemoved` is true then. */
+  readonly responseLength: number
   /** Shape [R]: 1 where the token was sampled by the policy and is to be trained. */
   readonly lossMask: TokenMask
   /** Shape [R]: log-probability of the sampled id; 0 where the mask is 0. */

@@ -17,5 +17,10 @@ export {
 export type { ParseOptions } from './output-parser.ts'
 export { parseModelOutput } from './parse-model-output.ts'
 export type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
-export { type ReasoningFormatName, reasoningFormats } from './reasoning-formats.ts'
+export {
+  findReasoningFormat,
+  type ReasoningFormatName,
+  type ReasoningTags,
+  reasoningFormats,
+} from './reasoning-formats.ts'
 export { type ToolCallFormatName, toolCallFormats } from './tool-call-formats.ts'

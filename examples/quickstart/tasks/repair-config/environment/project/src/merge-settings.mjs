@@ -1,0 +1,4 @@
+/** Gives new settings in which `override` wins over `base`. */
+export function mergeSettings(base, override) {
+  return { ...base, ...override }
+}

@@ -1,0 +1,29 @@
+import type { ToolDefinition } from '@agentrl/spec'
+
+/**
+ * The tool lists of an adapter's sessions: equal lists are one object, so that
+ * what was made of a list once is found again by it, and 512 sessions with one
+ * head keep it once. The longest unused go first.
+ */
+export interface ToolHead {
+  readonly tools: readonly ToolDefinition[]
+  /** Names the list: equal for equal lists. */
+  readonly head: string
+}
+
+const maxHeads = 128
+
+export class ToolHeads {
+  readonly #heads = new Map<string, ToolHead>()
+
+  /** Linear in the text of the tools. */
+  of(tools: readonly ToolDefinition[]): ToolHead {
+    const name = JSON.stringify(tools)
+    const known = this.#heads.get(name) ?? { tools, head: name }
+    this.#heads.delete(name)
+    this.#heads.set(known.head, known)
+    const [oldest] = this.#heads.keys()
+    if (this.#heads.size > maxHeads && oldest !== undefined) this.#heads.delete(oldest)
+    return known
+  }
+}

@@ -1,0 +1,1 @@
+export { connectSglang, type SglangEngine, type SglangOptions } from './sglang.ts'

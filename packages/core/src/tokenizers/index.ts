@@ -1,0 +1,2 @@
+export { fromTokenizerJson, loadTokenizer } from './load-tokenizer.ts'
+export { type LoadedTokenizer, loadTokenizerDirectory } from './load-tokenizer-directory.ts'

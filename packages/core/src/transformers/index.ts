@@ -1,0 +1,1 @@
+export { fromTransformers, type TransformersTokenizer } from './from-transformers.ts'

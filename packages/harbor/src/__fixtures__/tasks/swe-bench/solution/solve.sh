@@ -1,0 +1,2 @@
+#!/bin/bash
+echo GOLD-SOLUTION | patch -p1

@@ -1,0 +1,6 @@
+export type { AttemptResult } from './attempt-result.ts'
+export { type GuardOptions, guardTraining, type TrainingSettings } from './guard.ts'
+export type { DriftReport } from './report-drifts.ts'
+export { type AttemptParts, type AttemptPlan, runAttempt } from './run-attempt.ts'
+export type { RunFilePaths, RunReport, TaskReport } from './run-report.ts'
+export { type RolloutOptions, runRollouts } from './run-rollouts.ts'

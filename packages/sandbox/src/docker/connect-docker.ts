@@ -1,0 +1,70 @@
+import { SandboxError } from '@agentrl/spec'
+import Docker from 'dockerode'
+import { invalidOption } from '../invalid-option.ts'
+
+/** Where a Docker daemon is. */
+export interface DockerConnection {
+  /**
+   * `unix:///var/run/docker.sock` (default), `tcp://host:2376`, `ssh://user@host`:
+   * the forms of DOCKER_HOST.
+   */
+  readonly host?: string
+  /** For ssh: the socket of an agent that holds the key, usually the value of SSH_AUTH_SOCK. */
+  readonly sshAgent?: string
+  /** For tcp with TLS: PEM texts. */
+  readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
+}
+
+/** A client of a daemon, which is not asked anything yet. Throws `sandbox_invalid_option`. */
+export function connectDocker({ host = 'unix:///var/run/docker.sock', sshAgent, tls }: DockerConnection): Docker {
+  const url = URL.canParse(host) ? new URL(host) : undefined
+  switch (url?.protocol) {
+    case 'unix:':
+      return new Docker({ socketPath: url.pathname })
+    case 'tcp:':
+      return new Docker({
+        host: url.hostname,
+        port: url.port === '' ? (tls === undefined ? 2375 : 2376) : Number(url.port),
+        protocol: tls === undefined ? 'http' : 'https',
+        ...tls,
+      })
+    case 'ssh:':
+      return new Docker({
+        protocol: 'ssh',
+        host: url.hostname,
+        port: url.port === '' ? 22 : Number(url.port),
+        username: decodeURIComponent(url.username),
+        sshOptions: sshAgent === undefined ? {} : { agent: sshAgent },
+      })
+    default:
+      throw invalidOption(`host starts with unix://, tcp:// or ssh://; found "${host}"`)
+  }
+}
+
+/** Whether a daemon shares this machine's files and sockets. */
+export function isLocalDaemon({ host }: DockerConnection): boolean {
+  return host === undefined || host.startsWith('unix:')
+}
+
+/** The status of an answer of the daemon; undefined: it did not answer. */
+export function statusOf(error: unknown): number | undefined {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode
+  return typeof status === 'number' ? status : undefined
+}
+
+/** What the daemon said, or what became of the connection. */
+export function reasonOf(error: unknown): string {
+  const { json, message } = error as { json?: { message?: unknown } | null; message?: unknown }
+  return String(json?.message ?? message ?? error).trim()
+}
+
+/** An error of a call for a container that was there: it is gone, or the daemon could not be reached. */
+export function callError(error: unknown, what: string): SandboxError {
+  if (error instanceof SandboxError) return error
+  const status = statusOf(error)
+  const message = `Could not ${what}: ${reasonOf(error)}`
+  if (status === 404 || status === 409) return new SandboxError('sandbox_lost', message, { cause: error })
+  // Without a status the connection failed; 5xx is the daemon's own trouble. Either may pass.
+  const isRetryable = status === undefined || status >= 500
+  return new SandboxError('sandbox_exec_failed', message, { cause: error, isRetryable })
+}
