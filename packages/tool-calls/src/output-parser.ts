@@ -7,7 +7,7 @@ import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEven
 import { findReasoningFormat, type ReasoningFormatName, type ReasoningTags } from './reasoning-formats.ts'
 import { atEnd, needMore, Source } from './source.ts'
 import { TextCollector } from './text-collector.ts'
-import { TextScanner } from './text-scanner.ts'
+import { type Marker, markersOf, TextScanner } from './text-scanner.ts'
 import { findToolCallFormat, type ToolCallFormatName } from './tool-call-formats.ts'
 import { ToolIndex } from './tool-index.ts'
 
@@ -178,27 +178,39 @@ export class OutputParser {
     yield* this.#readProse(tags)
   }
 
-  /** @param openers none once no more calls are read */
-  #proseScanner(tags: ReasoningTags | null, openers: readonly string[]): TextScanner {
-    const { closers, endTokens } = this.#dialect
-    const tagTexts = tags === null ? [] : [tags.open, tags.close]
-    const judge = (marker: string, window: string, behind: number): OpenerVerdict => {
-      if (openers.includes(marker)) return this.#dialect.judgeOpener(marker, window, behind)
-      if (marker === tags?.close) return this.#isSecondClose ? 'open' : 'prose'
-      return closers.includes(marker) && !this.#isBehindCall ? 'prose' : 'open'
+  /** @param readsCalls false once no more calls are read */
+  #proseScanner(tags: ReasoningTags | null, readsCalls: boolean): TextScanner {
+    const { openers, closers, endTokens } = this.#dialect
+    const markers: Marker[] = [
+      ...(readsCalls ? markersOf('opener', openers) : []),
+      ...(tags === null
+        ? []
+        : [...markersOf('reasoning-open', [tags.open]), ...markersOf('reasoning-close', [tags.close])]),
+      ...markersOf('end-token', endTokens),
+      ...markersOf('closer', closers),
+    ]
+    const judge = ({ kind, text }: Marker, window: string, behind: number): OpenerVerdict => {
+      if (kind === 'opener') return this.#dialect.judgeOpener(text, window, behind)
+      if (kind === 'reasoning-close') return this.#isSecondClose ? 'open' : 'prose'
+      return kind === 'closer' && !this.#isBehindCall ? 'prose' : 'open'
     }
-    const readsFences = this.#part.readsFences && openers.length > 0
-    return new TextScanner([...openers, ...tagTexts, ...endTokens, ...closers], judge, (window, behind, isEnded) => {
+    const readsFences = this.#part.readsFences && readsCalls
+    return new TextScanner(markers, judge, (window, behind, isEnded) => {
       return readsFences ? this.#judgeFence(window, behind, isEnded) : 'prose'
     })
   }
 
   #scannerOfReasoning(tags: ReasoningTags): TextScanner {
     const { openers, endTokens } = this.#dialect
+    const markers = [
+      ...markersOf('reasoning-close', [tags.close]),
+      ...markersOf('opener', openers),
+      ...markersOf('end-token', endTokens),
+    ]
     return new TextScanner(
-      [tags.close, ...openers, ...endTokens],
-      (marker, window, behind) => {
-        return openers.includes(marker) ? this.#dialect.judgeOpener(marker, window, behind) : 'open'
+      markers,
+      ({ kind, text }, window, behind) => {
+        return kind === 'opener' ? this.#dialect.judgeOpener(text, window, behind) : 'open'
       },
       () => 'prose',
     )
@@ -221,16 +233,16 @@ export class OutputParser {
     return 'prose'
   }
 
-  /** Moves to the next marker; what stands before it is prose. False: there is none, and more text is needed. */
-  #findMarker(scanner: TextScanner, collector: TextCollector): boolean {
+  /** Moves to the next marker, and gives it; what stands before it is prose. Null: there is none, and more text is needed. */
+  #findMarker(scanner: TextScanner, collector: TextCollector): Marker | 'fence' | null {
     const source = this.#source
     const found = scanner.find(source.window, source.index, source.isEnded)
     this.#consume(scanner, collector, found - source.index)
-    if (scanner.marker === '' && source.isEnded) {
+    if (scanner.found === null && source.isEnded) {
       this.#consume(scanner, collector, source.window.length - source.index)
     }
     this.#decidedUntil = source.position
-    return scanner.marker !== ''
+    return scanner.found
   }
 
   #say(collector: TextCollector, text: string): void {
@@ -254,23 +266,24 @@ export class OutputParser {
     scanner.restart()
     this.#reasoning.add('\n')
     for (;;) {
-      if (!this.#findMarker(scanner, this.#reasoning)) {
+      const marker = this.#findMarker(scanner, this.#reasoning)
+      if (marker === null || marker === 'fence') {
         if (source.isEnded) return
         yield
-      } else if (scanner.marker === tags.close) {
+      } else if (marker.kind === 'reasoning-close') {
         source.index += tags.close.length
         break
-      } else if (this.#dialect.openers.includes(scanner.marker)) {
+      } else if (marker.kind === 'opener') {
         yield* this.#readCallInReasoning(tags)
         break
-      } else this.#holdEndToken(scanner, this.#reasoning)
+      } else this.#holdEndToken(marker, scanner, this.#reasoning)
     }
     this.#piecesBefore = this.#text.pieceCount
   }
 
-  #holdEndToken(scanner: TextScanner, collector: TextCollector): void {
-    collector.hold(scanner.marker)
-    this.#source.index += scanner.marker.length
+  #holdEndToken({ text }: Marker, scanner: TextScanner, collector: TextCollector): void {
+    collector.hold(text)
+    this.#source.index += text.length
     scanner.breakLine()
   }
 
@@ -313,39 +326,37 @@ export class OutputParser {
 
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
-    let scanner = this.#proseScanner(tags, this.#dialect.openers)
+    let scanner = this.#proseScanner(tags, true)
     let isReading = true
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
-      if (!this.#findMarker(scanner, this.#text)) {
+      const marker = this.#findMarker(scanner, this.#text)
+      if (marker === null) {
         if (source.isEnded) return
         yield
-        continue
-      }
-      const { marker } = scanner
-      if (marker === '```') {
+      } else if (marker === 'fence') {
         yield* this.#readFencedCalls(scanner)
-      } else if (this.#dialect.openers.includes(marker)) {
+      } else if (marker.kind === 'opener') {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
         else if (yield* this.#readCall(scanner.isAtLineStart)) scanner.breakLine()
-        else this.#consume(scanner, this.#text, marker.length)
+        else this.#consume(scanner, this.#text, marker.text.length)
         if (this.#sink.isFull && isReading) {
           isReading = false
-          scanner = this.#proseScanner(tags, [])
+          scanner = this.#proseScanner(tags, false)
           scanner.breakLine()
         }
-      } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
-        source.index += marker.length
+      } else if (marker.kind === 'end-token') this.#holdEndToken(marker, scanner, this.#text)
+      else if (marker.kind === 'closer' && this.#isBehindCall) {
+        source.index += marker.text.length
+        this.#countRepair('extra_end_tag')
+      } else if (marker.kind === 'reasoning-close' && this.#isSecondClose) {
+        source.index += marker.text.length
+        this.#countRepair('duplicate_reasoning_end')
+      } else if (tags !== null && marker.kind === 'reasoning-open' && this.#mayOpenReasoning(scanner)) {
+        source.index += marker.text.length
         yield* this.#readReasoning(tags)
         scanner.breakLine()
-      } else if (tags !== null && marker === tags.close && this.#isSecondClose) {
-        source.index += marker.length
-        this.#countRepair('duplicate_reasoning_end')
-      } else if (this.#dialect.closers.includes(marker) && this.#isBehindCall) {
-        source.index += marker.length
-        this.#countRepair('extra_end_tag')
-      } else if (this.#dialect.endTokens.includes(marker)) this.#holdEndToken(scanner, this.#text)
-      else this.#consume(scanner, this.#text, marker.length)
+      } else this.#consume(scanner, this.#text, marker.text.length)
     }
   }
 

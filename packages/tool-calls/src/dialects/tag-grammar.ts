@@ -1,5 +1,5 @@
+import { lowestBit, MarkerFilter, mayEnd } from '../marker-filter.ts'
 import { needMore } from '../source.ts'
-import { StartFilter } from '../start-filter.ts'
 
 /**
  * The tags of a dialect that looks like XML and is not: nothing is escaped,
@@ -56,14 +56,14 @@ export interface NamedTag {
 export interface TagGrammar {
   readonly plain: readonly (PlainTag & { readonly tag: Tag })[]
   readonly named: readonly NamedTag[]
-  /** Finds where a tag may start. */
-  readonly filter: StartFilter
+  /** Finds where a tag may start: the plain ones first, then the named ones. */
+  readonly filter: MarkerFilter
 }
 
 /** A grammar of some tags. */
 export function tagGrammar(plain: readonly PlainTag[], named: readonly NamedTag[]): TagGrammar {
   const starts = [...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]
-  return { plain: plain.map((tag) => ({ ...tag, tag: plainTag(tag) })), named, filter: new StartFilter(starts) }
+  return { plain: plain.map((tag) => ({ ...tag, tag: plainTag(tag) })), named, filter: new MarkerFilter(starts) }
 }
 
 function plainTag({ kind, text, isVariant }: PlainTag): Tag {
@@ -78,33 +78,31 @@ const maxStartLength = 64
 
 /** The tag at a place of a text: null if there is none, `needMore` if the text ends before that is sure. */
 export function readTag(
-  grammar: TagGrammar,
+  { plain, named, filter }: TagGrammar,
   text: string,
   index: number,
   isEnded: boolean,
 ): Tag | null | typeof needMore {
-  const third = text.charCodeAt(index + 2)
   const isTail = !isEnded && text.length - index < maxStartLength
-  const { plain, named } = grammar
-  for (let place = 0; place < plain.length; place += 1) {
+  for (let left = filter.at(text, index); left !== 0; left &= left - 1) {
+    const place = lowestBit(left)
     const tag = plain[place]
-    if (tag === undefined || (third !== tag.text.charCodeAt(2) && !isTail)) continue
-    if (text.startsWith(tag.text, index)) return tag.tag
-    if (isTail && tag.text.startsWith(text.slice(index))) return needMore
-  }
-  for (let place = 0; place < named.length; place += 1) {
-    const tag = named[place]
-    if (tag === undefined || (third !== tag.prefix.charCodeAt(2) && !isTail)) continue
-    if (text.startsWith(tag.prefix, index)) {
-      const part = tag.read(text, index + tag.prefix.length, isEnded)
+    const namedTag = named[place - plain.length]
+    const start = tag?.text ?? namedTag?.prefix ?? ''
+    if (!isTail && !mayEnd(start, text, index)) continue
+    if (!text.startsWith(start, index)) {
+      if (isTail && start.startsWith(text.slice(index))) return needMore
+    } else if (tag !== undefined) return tag.tag
+    else if (namedTag !== undefined) {
+      const part = namedTag.read(text, index + start.length, isEnded)
       if (part === needMore) return needMore
-      if (part !== null) return namedTag(tag, part, index)
-    } else if (isTail && tag.prefix.startsWith(text.slice(index))) return needMore
+      if (part !== null) return makeNamedTag(namedTag, part, index)
+    }
   }
   return null
 }
 
-function namedTag({ kind, isVariant }: NamedTag, part: NamePart, index: number): Tag {
+function makeNamedTag({ kind, isVariant }: NamedTag, part: NamePart, index: number): Tag {
   const isComplete = part.isComplete ?? true
   const isExact = part.isExact && isComplete && isVariant !== true
   return { kind, name: part.name, length: part.end - index, isExact, isComplete, isText: part.isText ?? null }

@@ -326,7 +326,8 @@ class TaggedReader {
     }
     this.#source.index += tag.length
     const value = yield* this.#readValue(call, tag)
-    return isFailure(value) ? value : { ...value, name: tag.name, isText: tag.isText }
+    if (isFailure(value)) return value
+    return { name: tag.name, start: value.start, end: value.end, isText: tag.isText }
   }
 
   #isDeclared(call: Tag, parameter: Tag): boolean {
