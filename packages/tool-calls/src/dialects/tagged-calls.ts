@@ -72,6 +72,10 @@ function isTag(place: Place, first: TagKind, second: TagKind = first, third: Tag
   return typeof place === 'object' && (place.kind === first || place.kind === second || place.kind === third)
 }
 
+function followsCall(place: Place): boolean {
+  return place === 'end' || isTag(place, 'wrapper-close', 'wrapper-open', 'call-open')
+}
+
 function isFailure(value: object): value is Failure {
   return 'failure' in value
 }
@@ -82,6 +86,7 @@ class TaggedReader {
   readonly #sink: CallSink
   #repairs = new Set<RepairCode>()
   #isBare = false
+  #sawLiteralNewline = false
 
   constructor(dialect: TaggedDialect, source: Source, sink: CallSink) {
     this.#dialect = dialect
@@ -156,15 +161,26 @@ class TaggedReader {
     const source = this.#source
     for (;;) {
       const code = source.skipSpace()
-      if (code === atEnd) return 'end'
       if (code === needMore) return needMore
-      if (code === 60) return readTag(this.#dialect.grammar, source.window, source.index, source.isEnded) ?? 'text'
       const length = code === 92 ? source.match('\\n') : 0
       if (length === needMore) return needMore
-      if (length === 0) return 'text'
+      if (length === 0) {
+        const place = code === atEnd ? 'end' : code === 60 ? this.#tagHere() : 'text'
+        if (place !== needMore && this.#sawLiteralNewline) {
+          // In front of text it belongs to that.
+          if (place !== 'text') this.#repairs.add('literal_newline')
+          this.#sawLiteralNewline = false
+        }
+        return place
+      }
       source.index += length
-      this.#repairs.add('literal_newline')
+      this.#sawLiteralNewline = true
     }
+  }
+
+  #tagHere(): Place | typeof needMore {
+    const { window, index, isEnded } = this.#source
+    return readTag(this.#dialect.grammar, window, index, isEnded) ?? 'text'
   }
 
   *#match(marker: string): Step<number> {
@@ -232,11 +248,13 @@ class TaggedReader {
     const source = this.#source
     const end = source.position
     for (;;) {
-      const tag = yield* this.#nextTag()
+      let tag = this.#nextTagNow()
+      for (; tag === needMore; tag = this.#nextTagNow()) yield
       if (tag === 'end') break
       source.index += tag.length
       if (tag.kind === 'wrapper-close' || tag.kind === 'call-close' || tag.kind === 'parameter-open') continue
-      const next = yield* this.#look()
+      let next = this.#lookNow()
+      for (; next === needMore; next = this.#lookNow()) yield
       if (tag.kind === 'wrapper-open' && isTag(next, 'call-open')) break
       if (tag.kind === 'call-open' && isTag(next, 'parameter-open', 'call-close')) break
       if (tag.kind !== 'parameter-close' || !tag.isExact) continue
@@ -267,7 +285,8 @@ class TaggedReader {
     const parameters: Parameter[] = []
     let json: CallReading | null = null
     for (;;) {
-      const next = yield* this.#look()
+      let next = this.#lookNow()
+      for (; next === needMore; next = this.#lookNow()) yield
       if (next === 'end') return fail('truncated')
       if (next === 'text') {
         const isJson = json === null && parameters.length === 0 && source.window[source.index] === '{'
@@ -336,12 +355,6 @@ class TaggedReader {
   }
 
   /** Goes to the next tag that is spelt out, and gives it. */
-  *#nextTag(): Step<Tag | 'end'> {
-    let tag = this.#nextTagNow()
-    for (; tag === needMore; tag = this.#nextTagNow()) yield
-    return tag
-  }
-
   #nextTagNow(): Tag | 'end' | typeof needMore {
     const source = this.#source
     const { grammar } = this.#dialect
@@ -381,7 +394,14 @@ class TaggedReader {
         for (; next === needMore; next = this.#lookNow()) yield
         if (isTag(next, 'parameter-open', 'call-close'))
           return { failure: 'ambiguous_nesting', resume: 'close', nestedFrom: start }
-      } else if (yield* this.#closesAll(call, tag, isLineStart)) {
+      } else {
+        let isOver = tag.kind === 'parameter-open' && this.#startsParameter(call, tag, isLineStart)
+        if (tag.kind === 'call-close' || tag.kind === 'wrapper-close') {
+          let next = this.#lookNow()
+          for (; next === needMore; next = this.#lookNow()) yield
+          isOver = followsCall(next) || (next === 'text' && (yield* this.#hasSuffix()))
+        }
+        if (!isOver) continue
         source.rewindTo(end)
         return hasLooseClose ? fail('unexpected_text') : this.#endUnclosed(start, end)
       }
@@ -417,13 +437,9 @@ class TaggedReader {
     source.rewindTo(isClosed ? end : start)
   }
 
-  /** Whether a tag in a value ends the value though the value's own close tag is missing. */
-  *#closesAll(call: Tag, tag: Tag, isLineStart: boolean): Step<boolean> {
-    if (tag.kind === 'parameter-open') {
-      return tag.isExact && this.#isDeclared(call, tag) && (isLineStart || !this.#dialect.hasLayoutBreaks)
-    }
-    if (tag.kind !== 'call-close' && tag.kind !== 'wrapper-close') return false
-    return yield* this.#isBehindCall()
+  /** Whether a parameter's tag in a value starts the next one though the value's own close tag is missing. */
+  #startsParameter(call: Tag, tag: Tag, isLineStart: boolean): boolean {
+    return tag.isExact && (isLineStart || !this.#dialect.hasLayoutBreaks) && this.#isDeclared(call, tag)
   }
 
   #endUnclosed(start: number, end: number): Value | Failure {
@@ -445,7 +461,8 @@ class TaggedReader {
     const closes: TagKind = isWrapped ? 'wrapper-close' : 'call-close'
     let depth = 1
     for (;;) {
-      const tag = yield* this.#nextTag()
+      let tag = this.#nextTagNow()
+      for (; tag === needMore; tag = this.#nextTagNow()) yield
       if (tag === 'end') return
       if (tag.kind === opens && nestedFrom !== null) depth += 1
       if (tag.kind === closes) depth -= 1
@@ -460,11 +477,16 @@ class TaggedReader {
   /** Whether what follows can follow a call. Goes back to where it was. */
   *#isBehindCall(): Step<boolean> {
     const end = this.#source.position
-    const next = yield* this.#look()
-    const { callSuffix } = this.#dialect
-    const hasSuffix = next === 'text' && callSuffix !== null && (yield* this.#match(callSuffix)) > 0
+    let next = this.#lookNow()
+    for (; next === needMore; next = this.#lookNow()) yield
+    const isBehindCall = followsCall(next) || (next === 'text' && (yield* this.#hasSuffix()))
     this.#source.rewindTo(end)
-    return hasSuffix || next === 'end' || isTag(next, 'wrapper-close', 'wrapper-open', 'call-open')
+    return isBehindCall
+  }
+
+  *#hasSuffix(): Step<boolean> {
+    const { callSuffix } = this.#dialect
+    return callSuffix !== null && (yield* this.#match(callSuffix)) > 0
   }
 }
 
