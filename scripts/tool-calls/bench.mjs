@@ -148,61 +148,147 @@ function benchReplies() {
   }
 }
 
-const opened = '<tool_call>\n{"name": "bash", "arguments": {"command": "'
-const adversaries = {
+const bash = '{"command": "'
+/** What each format opens and closes calls with, and how a call starts whose value never ends. */
+const grammars = {
   hermes: {
-    openers: fill('<tool_call>'),
-    closers: fill('</tool_call>'),
-    'openers with a brace': fill('<tool_call>{'),
-    'openers with a key': fill('<tool_call>{"a'),
-    'openers with a comment': fill('<tool_call>{//'),
-    'partial tags': fill('<tool_cal'),
-    'less-than signs': fill('<'),
-    'reasoning tags': fill('<think></think>'),
-    fences: fill('\n```'),
-    braces: fill('{'),
-    brackets: fill('['),
-    quotes: fill('"'),
-    backslashes: fill('\\'),
-    'braces in a call': `<tool_call>{"name": "bash", "arguments": ${fill('{"a":')}`,
-    'quotes in a call': opened + fill('" '),
-    'backslashes in a call': opened + fill('\\'),
-    'closers in a call': opened + fill('</tool_call>'),
-    'openers in reasoning': `<think>${fill('<tool_call>{')}`,
-    'openers in a fence': `a\n\`\`\`\n${fill('<tool_call>{')}`,
+    openers: ['<tool_call>'],
+    closer: '</tool_call>',
+    head: `<tool_call>{"name": "bash", "arguments": ${bash}`,
   },
   qwen3_coder: {
-    openers: fill('<tool_call>'),
-    'calls that never close': fill('<function=bash>'),
-    'parameters that never close': fill('<function=bash><parameter=command>'),
-    'less-than signs in a value': `<tool_call>\n<function=bash>\n<parameter=command>\n${fill('<')}`,
-    'close tags in a value': `<tool_call>\n<function=bash>\n<parameter=command>\n${fill('</parameter>')}`,
-    'partial tags in a value': `<tool_call>\n<function=bash>\n<parameter=command>\n${fill('</param')}`,
+    openers: ['<tool_call>', '<function=bash>', '<function=bash><parameter=command>'],
+    closer: '</parameter>',
+    head: '<tool_call>\n<function=bash>\n<parameter=command>\n',
   },
-  glm45: { openers: fill('<tool_call>bash'), keys: `<tool_call>bash\n${fill('<arg_key>')}` },
-  kimi_k2: { openers: fill('<|tool_call_begin|>'), sections: fill('<|tool_calls_section_begin|>') },
-  deepseek_v32: { openers: fill('<｜DSML｜function_calls>') },
-  llama3_json: { 'braces on lines': fill('\n{'), 'objects on lines': fill('\n{"a":[') },
-  pythonic: { 'brackets on lines': fill('\n['), 'calls on lines': `x${fill('\n[bash(command="')}` },
-  mistral: { openers: fill('[TOOL_CALLS]'), 'openers with a name': fill('[TOOL_CALLS]bash{') },
-  gpt_oss: { headers: fill('<|channel|>'), messages: fill('<|channel|>final<|message|>x<|end|>') },
+  glm45: {
+    openers: ['<tool_call>', '<tool_call>bash', '<arg_key>'],
+    closer: '</arg_value>',
+    head: '<tool_call>bash\n<arg_key>command</arg_key>\n<arg_value>',
+  },
+  glm47: {
+    openers: ['<tool_call>', '<tool_call>bash'],
+    closer: '</arg_value>',
+    head: '<tool_call>bash<arg_key>command</arg_key><arg_value>',
+  },
+  glm4_0414: { openers: ['<|assistant|>', '\nbash\n{'], closer: '<|observation|>', head: `bash\n${bash}` },
+  kimi_k2: {
+    openers: ['<|tool_calls_section_begin|>', '<|tool_call_begin|>'],
+    closer: '<|tool_call_end|>',
+    head: `<|tool_calls_section_begin|><|tool_call_begin|>functions.bash:0<|tool_call_argument_begin|>${bash}`,
+  },
+  deepseek_v3: {
+    openers: ['<｜tool▁calls▁begin｜>', '<｜tool▁call▁begin｜>'],
+    closer: '<｜tool▁call▁end｜>',
+    head: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n\`\`\`json\n${bash}`,
+  },
+  deepseek_v31: {
+    openers: ['<｜tool▁calls▁begin｜>', '<｜tool▁call▁begin｜>'],
+    closer: '<｜tool▁call▁end｜>',
+    head: `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>bash<｜tool▁sep｜>${bash}`,
+  },
+  deepseek_v32: {
+    openers: ['<｜DSML｜function_calls>', '<｜DSML｜invoke name="bash">'],
+    closer: '</｜DSML｜parameter>',
+    head: '<｜DSML｜function_calls><｜DSML｜invoke name="bash"><｜DSML｜parameter name="command" string="true">',
+  },
+  llama3_json: {
+    openers: ['<|python_tag|>', '\n{', '\n{"name": "bash"'],
+    closer: '<|eom_id|>',
+    head: `{"name": "bash", "parameters": ${bash}`,
+  },
+  pythonic: { openers: ['<|python_start|>', '\n[bash(command="'], closer: '<|python_end|>', head: '[bash(command="' },
+  mistral: {
+    openers: ['[TOOL_CALLS]', '[TOOL_CALLS]bash{'],
+    closer: '[ARGS]',
+    head: `[TOOL_CALLS]bash[ARGS]${bash}`,
+  },
+  mistral_pre11: {
+    openers: ['[TOOL_CALLS] ['],
+    closer: '}]',
+    head: `[TOOL_CALLS] [{"name": "bash", "arguments": ${bash}`,
+  },
+  minimax_m2: {
+    openers: ['<minimax:tool_call>', '<invoke name="bash">'],
+    closer: '</parameter>',
+    head: '<minimax:tool_call>\n<invoke name="bash">\n<parameter name="command">',
+  },
+  gpt_oss: {
+    openers: ['<|channel|>', '<|start|>', '<|channel|>final<|message|>x<|end|>'],
+    closer: '<|call|>',
+    head: `<|channel|>commentary to=functions.bash<|message|>${bash}`,
+  },
+  step3: {
+    openers: ['<｜tool_calls_begin｜>', '<steptml:invoke name="bash">'],
+    closer: '</steptml:parameter>',
+    head: '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="bash"><steptml:parameter name="command">',
+  },
 }
 
+/** 1 MB of each kind of hostile text, for one format. */
+function adversariesOf({ openers, closer, head }) {
+  const pieces = {
+    braces: '{',
+    'nested objects': '{"a":',
+    brackets: '[',
+    quotes: '"',
+    'single quotes': "'",
+    backslashes: '\\',
+    'escaped quotes': '\\"',
+    backticks: '`',
+    'less-than signs': '<',
+    closers: closer,
+    'partial closers': closer.slice(0, -1),
+    'partial openers': openers[0].slice(0, -1),
+  }
+  for (const opener of openers) pieces[`openers ${JSON.stringify(opener)}`] = opener
+  const inputs = {
+    'openers with a brace': fill(`${openers[0]}{`),
+    'openers with a key': fill(`${openers[0]}{"a`),
+    fences: fill('a\n```\nb\n'),
+    'openers in a fence': `a\n\`\`\`\n${fill(openers[0])}`,
+    'openers in reasoning': `<think>${fill(openers[0])}`,
+    mixed: shuffle([...Object.values(pieces), '\n', '\n```', ' ', 'a', '<think>', '</think>', head]),
+  }
+  for (const [label, piece] of Object.entries(pieces)) {
+    inputs[label] = fill(piece)
+    inputs[`${label} in a call`] = head + fill(piece)
+  }
+  return inputs
+}
+
+/** Pieces in an order that is always the same. */
+function shuffle(pieces) {
+  let state = 20261129
+  let text = ''
+  while (text.length < million) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    text += pieces[(state >>> 8) % pieces.length]
+  }
+  return text.slice(0, million)
+}
+
+/** Looks at each input once; what takes over twice as long as plain text is timed beside it, and the worst is reported. */
 function benchAdversarial(read, rounds) {
   const plain = fill('Lorem ipsum dolor sit amet, consectetur. ')
-  for (const [format, inputs] of Object.entries(adversaries)) {
-    for (const [label, text] of Object.entries(inputs)) {
-      const { first, second, ratio } = compare(
+  for (const [format, grammar] of Object.entries(grammars)) {
+    const inputs = Object.entries(adversariesOf(grammar))
+    for (let round = 0; round < 3; round += 1) read(plain, format)
+    const base = median(Array.from({ length: rounds }, () => time(() => read(plain, format))))
+    let worst = { label: 'none', first: base, second: 0, ratio: 0 }
+    for (const [label, text] of inputs) {
+      const once = time(() => read(text, format))
+      if (once < 2 * base && worst.ratio > 0) continue
+      const times = compare(
         rounds,
         () => read(plain, format),
         () => read(text, format),
       )
-      report(
-        `${format}: ${label}`,
-        `plain ${first.toFixed(1)} ms, this ${second.toFixed(1)} ms, ${ratio.toFixed(1)} x`,
-        ratio <= 5,
-      )
+      if (times.ratio > 5) console.log(`  ${format}: ${label} ${times.ratio.toFixed(1)} x`)
+      if (times.ratio > worst.ratio) worst = { label, ...times }
     }
+    const figures = `plain ${worst.first.toFixed(1)} ms, worst ${worst.second.toFixed(1)} ms, ${worst.ratio.toFixed(1)} x`
+    report(format, `${inputs.length} inputs: ${figures} (${worst.label})`, worst.ratio <= 5)
   }
 }
 
@@ -218,11 +304,11 @@ const benches = {
   replies: benchReplies,
   adversarial: () => {
     console.log('\n1 MB of adversarial text against 1 MB of plain text (promised: at most 5 x)')
-    benchAdversarial((text, format) => parseModelOutput(text, { format, tools }), 7)
+    benchAdversarial((text, format) => parseModelOutput(text, { format, tools }), 5)
   },
   streams: () => {
     console.log('\nthe same, streamed in pieces of 8 characters')
-    benchAdversarial(stream, 3)
+    benchAdversarial(stream, 2)
   },
 }
 

@@ -226,7 +226,9 @@ export class OutputParser {
     if (index === window.length) return isEnded ? 'prose' : 'more'
     const { bare, openers } = this.#dialect
     if (this.#isBlank && bare?.mayStart(window.charCodeAt(index))) return 'open'
+    const first = window.charCodeAt(index)
     for (const opener of openers) {
+      if (first !== opener.charCodeAt(0)) continue
       if (window.startsWith(opener, index)) return 'open'
       if (!isEnded && window.length - index < opener.length && opener.startsWith(window.slice(index))) return 'more'
     }

@@ -50,7 +50,7 @@ export class Source {
 
   /** Whether so much was read again that the work is not proportional to the text any more. */
   get isExhausted(): boolean {
-    return this.#rewound > 3 * this.#furthest + 65_536
+    return this.#rewound > 2 * this.#furthest + 65_536
   }
 
   /** The character before `index`; a line break where the output starts. */

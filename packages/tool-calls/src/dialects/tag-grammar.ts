@@ -78,7 +78,7 @@ const maxStartLength = 64
 
 /** The tag at a place of a text: null if there is none, `needMore` if the text ends before that is sure. */
 export function readTag(
-  { plain, named, filter }: TagGrammar,
+  { plain, named: namedTags, filter }: TagGrammar,
   text: string,
   index: number,
   isEnded: boolean,
@@ -86,26 +86,26 @@ export function readTag(
   const isTail = !isEnded && text.length - index < maxStartLength
   for (let left = filter.at(text, index); left !== 0; left &= left - 1) {
     const place = lowestBit(left)
-    const tag = plain[place]
-    const namedTag = named[place - plain.length]
-    const start = tag?.text ?? namedTag?.prefix ?? ''
+    const named = place < plain.length ? undefined : namedTags[place - plain.length]
+    const start = named?.prefix ?? plain[place]?.text ?? ''
     if (!isTail && !mayEnd(start, text, index)) continue
     if (!text.startsWith(start, index)) {
       if (isTail && start.startsWith(text.slice(index))) return needMore
-    } else if (tag !== undefined) return tag.tag
-    else if (namedTag !== undefined) {
-      const part = namedTag.read(text, index + start.length, isEnded)
-      if (part === needMore) return needMore
-      if (part !== null) return makeNamedTag(namedTag, part, index)
+      continue
     }
+    const tag = named === undefined ? plain[place]?.tag : readName(named, text, index, isEnded)
+    if (tag) return tag
   }
   return null
 }
 
-function makeNamedTag({ kind, isVariant }: NamedTag, part: NamePart, index: number): Tag {
+/** Reads a tag that has a name, at its prefix. */
+function readName(tag: NamedTag, text: string, index: number, isEnded: boolean): Tag | null | typeof needMore {
+  const part = tag.read(text, index + tag.prefix.length, isEnded)
+  if (part === null || part === needMore) return part
   const isComplete = part.isComplete ?? true
-  const isExact = part.isExact && isComplete && isVariant !== true
-  return { kind, name: part.name, length: part.end - index, isExact, isComplete, isText: part.isText ?? null }
+  const isExact = part.isExact && isComplete && tag.isVariant !== true
+  return { kind: tag.kind, name: part.name, length: part.end - index, isExact, isComplete, isText: part.isText ?? null }
 }
 
 /**

@@ -87,6 +87,9 @@ class TaggedReader {
   #repairs = new Set<RepairCode>()
   #isBare = false
   #sawLiteralNewline = false
+  /** What was read last, and where. */
+  #tag: Tag | 'text' = 'text'
+  #tagAt = -1
 
   constructor(dialect: TaggedDialect, source: Source, sink: CallSink) {
     this.#dialect = dialect
@@ -178,9 +181,16 @@ class TaggedReader {
     }
   }
 
-  #tagHere(): Place | typeof needMore {
+  /** The tag at `source.index`. What was looked at before it was reached is not read twice. */
+  #tagHere(): Tag | 'text' | typeof needMore {
+    const { position } = this.#source
+    if (this.#tagAt === position) return this.#tag
     const { window, index, isEnded } = this.#source
-    return readTag(this.#dialect.grammar, window, index, isEnded) ?? 'text'
+    const tag = readTag(this.#dialect.grammar, window, index, isEnded)
+    if (tag === needMore) return needMore
+    this.#tagAt = position
+    this.#tag = tag ?? 'text'
+    return this.#tag
   }
 
   *#match(marker: string): Step<number> {
@@ -361,8 +371,8 @@ class TaggedReader {
     for (;;) {
       source.index = grammar.filter.next(source.window, source.index)
       if (source.index === source.window.length) return source.isEnded ? 'end' : needMore
-      const tag = readTag(grammar, source.window, source.index, source.isEnded)
-      if (tag === needMore || tag?.isComplete) return tag
+      const tag = this.#tagHere()
+      if (tag === needMore || (tag !== 'text' && tag.isComplete)) return tag
       source.index += 1
     }
   }
