@@ -81,7 +81,7 @@ const known = {
   'sglang gpt_oss': ['wants a role header'],
   'sglang pythonic': ['reads no negative number'],
   'sglang qwen3_coder': ['reads null in a string'],
-  'sglang step3': ['trims values', 'drops values with <', 'drops calls without arguments'],
+  'sglang step3': ['drops calls without arguments', 'trims values', 'drops values with <'],
   'vllm deepseek_v32': ['keeps values as text'],
   'vllm glm45': ['trims values'],
   'vllm glm47': ['trims values'],
