@@ -94,7 +94,7 @@ function decodeUnread({ tools, rules }: EnvelopeContext, text: string): CallRead
   if (head === null || name === undefined || !rules.argumentKeys.includes(head[2] ?? '')) return 'unverified'
   if (!text.endsWith('}')) return 'unverified'
   const argumentsText = withoutFinalSpace(text.slice(head[0].length, -1))
-  const call = nameCall(tools, name, (tool) => decodeArguments(argumentsText, tool, []))
+  const call = nameCall(tools, name, (tool) => decodeArguments(argumentsText, tool, [], 1))
   return call === 'unverified' ? call : [call]
 }
 

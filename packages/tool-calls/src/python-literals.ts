@@ -167,7 +167,7 @@ class PythonReader {
       if (argument === null) failure ??= 'positional_argument'
       if (argument !== null && names.has(argument)) failure ??= 'duplicate_parameter'
       names.add(argument ?? '')
-      members.push(`${JSON.stringify(argument ?? '')}: ${this.#readValue(1)}`)
+      members.push(`${JSON.stringify(argument ?? '')}: ${this.#readValue(2)}`)
       if (!this.#take(',')) {
         this.#expect(')')
         break
@@ -186,10 +186,11 @@ class PythonReader {
     return null
   }
 
+  /** @param depth how many containers the value would be the innermost of, if it is one: arguments are an object */
   #readValue(depth: number): string {
-    if (depth > maxDepth) throw new PythonError('too_deep')
     this.#skipSpace()
     const first = this.#text.charAt(this.#index)
+    if (depth > maxDepth && '[({'.includes(first) && first !== '') throw new PythonError('too_deep')
     if (first === '"' || first === "'") return this.#readString(first)
     if (first === '[') return this.#readSequence('[', ']', depth)
     if (first === '(') return this.#readSequence('(', ')', depth)
