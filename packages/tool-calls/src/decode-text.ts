@@ -54,7 +54,6 @@ export function decodeText(text: string, schema: Schema, root: Schema): TextRead
   const isStringFit = checkSchema(text, schema, root).errors.length === 0
   const isTypedFit = checkSchema(typed.value, schema, root).errors.length === 0
   if (!isStringFit && isTypedFit) return typed
-  if (typed.json === 'null' && text === 'null') return typed
   return plainReading(JSON.stringify(text), text, isTypedFit ? 'union_type' : null)
 }
 

@@ -21,12 +21,15 @@ function nested(depth: number, inner: string): string {
   return '['.repeat(depth) + inner + ']'.repeat(depth)
 }
 
+function rawCall(format: ToolCallFormatName, value: string, padding = ''): string {
+  const args = `{"pad": "${padding}", "a": 1}`
+  return encodeModelOutput({ calls: [{ name: 'put', arguments: args }] }, { format }).replace(/1(?=[})])/, value)
+}
+
 /** Arguments of some nested arrays, read in one format; short ones and ones long enough to be read unseen. */
 function readNested(format: ToolCallFormatName, arrays: number, inner: string): readonly string[] {
   return ['', ' '.repeat(3000)].map((padding) => {
-    const argumentsText = `{"pad": "${padding}", "a": ${nested(arrays, inner)}}`
-    const raw = encodeModelOutput({ calls: [{ name: 'put', arguments: argumentsText }] }, { format })
-    const { calls, illFormed } = parseModelOutput(raw, { format })
+    const { calls, illFormed } = parseModelOutput(rawCall(format, nested(arrays, inner), padding), { format })
     return calls.length === 1 ? 'call' : illFormed.map(({ code }) => code).join()
   })
 }
@@ -43,8 +46,13 @@ describe('nesting', () => {
   })
 
   test.each(formats)('%s: 200,000 levels are ill-formed, and not thrown', (format) => {
-    const raw = encodeModelOutput({ calls: [{ name: 'put', arguments: '{"a":1}' }] }, { format })
-    const deep = raw.replace(/1(?=[})])/, nested(200_000, ''))
-    expect(parseModelOutput(deep, { format }).illFormed.map(({ code }) => code)).toEqual(['too_deep'])
+    expect(
+      parseModelOutput(rawCall(format, nested(200_000, '')), { format }).illFormed.map(({ code }) => code),
+    ).toEqual(['too_deep'])
+  })
+
+  test('is bounded in what is encoded', () => {
+    const calls = [{ name: 'put', arguments: `{"a": ${nested(512, '')}}` }]
+    expect(() => encodeModelOutput({ calls }, { format: 'hermes' })).toThrow('nested')
   })
 })

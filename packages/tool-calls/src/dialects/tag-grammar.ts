@@ -25,6 +25,8 @@ export interface Tag {
   readonly isComplete: boolean
   /** Whether the tag says that its value is text, or that it is JSON; null where it says nothing. */
   readonly isText: boolean | null
+  /** Whether a space stands between the tag and its name. */
+  readonly isSpaced: boolean
 }
 
 export interface PlainTag {
@@ -67,7 +69,15 @@ export function tagGrammar(plain: readonly PlainTag[], named: readonly NamedTag[
 }
 
 function plainTag({ kind, text, isVariant }: PlainTag): Tag {
-  return { kind, name: '', length: text.length, isExact: isVariant !== true, isComplete: true, isText: null }
+  return {
+    kind,
+    name: '',
+    length: text.length,
+    isExact: isVariant !== true,
+    isComplete: true,
+    isText: null,
+    isSpaced: false,
+  }
 }
 
 /** The longest name, with what surrounds it in its tag. */
@@ -105,7 +115,9 @@ function readName(tag: NamedTag, text: string, index: number, isEnded: boolean):
   if (part === null || part === needMore) return part
   const isComplete = part.isComplete ?? true
   const isExact = part.isExact && isComplete && tag.isVariant !== true
-  return { kind: tag.kind, name: part.name, length: part.end - index, isExact, isComplete, isText: part.isText ?? null }
+  const isSpaced = text.charCodeAt(index + tag.prefix.length) === 32
+  const isText = part.isText ?? null
+  return { kind: tag.kind, name: part.name, length: part.end - index, isExact, isComplete, isText, isSpaced }
 }
 
 /**

@@ -149,6 +149,8 @@ class TaggedReader {
     if (this.#isBare && !(isKnown && tag.isComplete)) return 'prose'
     const next = yield* this.#look()
     if (next === 'end') return hasOwnWrapper && isKnown ? 'truncated' : 'prose'
+    // Tags around a word that is no tool are spoken of.
+    if (hasOwnWrapper && !isKnown && tag.isSpaced && isTag(next, 'call-close')) return 'prose'
     const isJson = next === 'text' && this.#source.window[this.#source.index] === '{'
     return isJson || isTag(next, 'parameter-open', 'call-close') ? 'call' : 'prose'
   }
@@ -283,7 +285,7 @@ class TaggedReader {
   *#readCall(tag: Tag): Step<CallReading> {
     if (!tag.isExact) this.#repairs.add('bad_tag')
     const isGuess = !tag.isComplete && !this.#sink.tools.isKnown(tag.name)
-    const text = isGuess ? fail('bad_open_tag') : yield* this.#readCallText(tag)
+    const text = isGuess ? this.#failTag() : yield* this.#readCallText(tag)
     if (!isFailure(text)) return text
     const detail = this.#source.captured()
     yield* this.#recover(text)
@@ -349,14 +351,20 @@ class TaggedReader {
   }
 
   *#readParameter(call: Tag, tag: Tag): Step<Parameter | Failure> {
+    this.#source.index += tag.length
     if (!tag.isExact) {
-      if (!this.#isDeclared(call, tag)) return fail('bad_open_tag')
+      if (!this.#isDeclared(call, tag)) return this.#failTag()
       this.#repairs.add('bad_tag')
     }
-    this.#source.index += tag.length
     const value = yield* this.#readValue(call, tag)
     if (isFailure(value)) return value
     return { name: tag.name, start: value.start, end: value.end, isText: tag.isText }
+  }
+
+  /** Why a tag, which `source` is behind, can't be read. */
+  #failTag(): Failure {
+    const { isEnded, index, window } = this.#source
+    return fail(isEnded && index >= window.length ? 'truncated' : 'bad_open_tag')
   }
 
   #isDeclared(call: Tag, parameter: Tag): boolean {
