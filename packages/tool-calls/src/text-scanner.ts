@@ -130,8 +130,9 @@ export class TextScanner {
       const marker = this.#markers[lowestBit(left)]
       if (marker === undefined) break
       const { text } = marker
-      if (!isTail && !mayEnd(text, window, index)) continue
-      if (!window.startsWith(text, index)) {
+      // For one character that says all.
+      if ((!isTail || text.length === 1) && !mayEnd(text, window, index)) continue
+      if (text.length > 1 && !window.startsWith(text, index)) {
         if (isTail && text.startsWith(window.slice(index))) return needMore
         continue
       }
