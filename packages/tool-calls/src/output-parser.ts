@@ -80,6 +80,7 @@ export class OutputParser {
   #attempts = 0
   #vainRegions = 0
   #reports: Report[] = []
+  #isSilent = false
   #charsReceived = 0
   /** Up to where all has been said. */
   #decidedUntil = 0
@@ -123,8 +124,13 @@ export class OutputParser {
     return this.#takeEvents()
   }
 
-  /** Reads a whole output. */
+  /** Reads a whole output, and says nothing but its result. */
   readWhole(text: string): void {
+    this.#isSilent = true
+    this.#readAll(text)
+  }
+
+  #readAll(text: string): void {
     this.#charsReceived = text.length
     this.#source.push(text)
     this.#source.isEnded = true
@@ -162,7 +168,7 @@ export class OutputParser {
   }
 
   #push(event: ParseEvent): void {
-    this.#reports.push({ event, regionStart: this.#part.charStart + this.#regionStart })
+    if (!this.#isSilent) this.#reports.push({ event, regionStart: this.#part.charStart + this.#regionStart })
   }
 
   *#read(): Run {
@@ -318,7 +324,7 @@ export class OutputParser {
   #readPart(text: string, charStart: number): readonly Report[] {
     const whole = this.#part.charStart + charStart
     const parser = new OutputParser({ ...this.#options, reasoning: 'none' }, { charStart: whole, readsFences: false })
-    parser.readWhole(text)
+    parser.#readAll(text)
     return parser.#reports
   }
 
@@ -397,7 +403,7 @@ export class OutputParser {
       isCall = this.#reportBareOpener()
     if (!isCall) {
       this.#vainRegions += 1
-      source.rewindTo(start)
+      source.rewindTo(start, 2)
     }
     this.#checkLimits()
     this.#piecesBefore = isCall ? this.#text.pieceCount : this.#piecesBefore
