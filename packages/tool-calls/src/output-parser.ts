@@ -524,7 +524,7 @@ export class OutputParser {
       for (const warning of reading.warnings) this.#warnings.add(warning)
       this.#addCall({
         name: reading.name,
-        id: notes.id ?? null,
+        id: notes.id ?? reading.id ?? null,
         arguments: reading.arguments,
         argumentsText: reading.argumentsText,
         repairs: joinRepairs(reading.repairs, notes.repairs ?? []),

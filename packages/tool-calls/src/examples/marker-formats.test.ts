@@ -1,5 +1,6 @@
-import { describe, test } from 'vitest'
-import { type Example, expectExample } from './read-example.ts'
+import { describe, expect, test } from 'vitest'
+import { parseModelOutput } from '../parse-model-output.ts'
+import { type Example, exampleTools, expectExample } from './read-example.ts'
 
 const kimiCall = (id: string, args: string): string =>
   `<|tool_call_begin|>${id}<|tool_call_argument_begin|>${args}<|tool_call_end|>`
@@ -440,4 +441,13 @@ describe.each([
   test.each(examples.map((example) => [example[0], example] as const))('%s', (_promise, example) => {
     expectExample(format, example)
   })
+})
+
+test.each([
+  ['mistral', '[TOOL_CALLS]bash[CALL_ID]abc123def[ARGS]{"command": "ls"}', 'abc123def'],
+  ['mistral_pre11', '[TOOL_CALLS] [{"name": "bash", "arguments": {"command": "ls"}, "id": "abc123def"}]', 'abc123def'],
+  ['kimi_k2', kimiSection(kimiCall('functions.bash:3', '{"command": "ls"}')), 'functions.bash:3'],
+  ['hermes', '<tool_call>{"id": "x", "name": "bash", "arguments": {"command": "ls"}}</tool_call>', null],
+] as const)('%s: the id is what the format says it is', (format, raw, id) => {
+  expect(parseModelOutput(raw, { format, tools: exampleTools }).calls.map((call) => call.id)).toEqual([id])
 })
