@@ -45,7 +45,7 @@ const readToolName: NameReader = (text, from, isEnded) => {
 const readKey: NameReader = (text, from, isEnded) => {
   let end = from
   while (end < text.length && end - from < maxLength && text.charCodeAt(end) !== 60) end += 1
-  const name = text.slice(from, end).trim()
+  const name = end === from ? '' : text.slice(from, end).trim()
   const hasClose = text.startsWith(keyClose, end)
   let place = hasClose ? end + keyClose.length : end
   let hasLiteral = false
@@ -56,13 +56,16 @@ const readKey: NameReader = (text, from, isEnded) => {
     hasLiteral ||= isLiteral
     place += isLiteral ? 2 : 1
   }
+  const isComplete = text.startsWith(valueOpen, place)
+  if (isComplete) return { name, end: place + valueOpen.length, isExact: hasClose && !hasLiteral && name !== '' }
+  if (!isEnded && place - from < 2 * maxLength && mayContinue(text, end, place)) return needMore
+  return { name, end: place, isExact: false, isComplete: false }
+}
+
+/** Whether a text that ends may go on with the end of a key, or with the start of its value. */
+function mayContinue(text: string, end: number, place: number): boolean {
   const rest = text.slice(place, place + valueOpen.length)
-  const mayContinue = (): boolean => {
-    return keyClose.startsWith(text.slice(end)) || valueOpen.startsWith(rest) || rest === '\\'
-  }
-  if (!isEnded && place - from < 2 * maxLength && rest !== valueOpen && mayContinue()) return needMore
-  if (rest !== valueOpen) return { name, end: place, isExact: false, isComplete: false }
-  return { name, end: place + valueOpen.length, isExact: hasClose && !hasLiteral && name !== '' }
+  return keyClose.startsWith(text.slice(end)) || valueOpen.startsWith(rest) || rest === '\\'
 }
 
 const tagged: TaggedDialect = {
