@@ -56,6 +56,14 @@ Go ahead.
 `)
   })
 
+  test('refuses samples whose earlier reasoning was treated in two ways: they are no batch', async () => {
+    const row = (historyReasoning: string) =>
+      JSON.stringify({ tokens: [1, 2], rollout_id: 0, metadata: { history_reasoning: historyReasoning } })
+    const mixed = await plan(`${row('keep')}\n${row('keep')}\n${row('template')}\n`, '--dp', '1', '--max-tokens', '10')
+    expect(mixed).toMatchObject({ code: 1, out: '' })
+    expect(mixed.err).toMatch(/line 1 has "keep", the sample in line 3 has "template".*trajectory_mixed_history/s)
+  })
+
   test('refuses a peak over the cap with status 2 and the settings that would help', async () => {
     const { code, out, err } = await plan(fiveLong, '--dp', '3', '--cp', '8', '--max-tokens', '12000')
     expect(code).toBe(2)

@@ -53,6 +53,14 @@ export const models = [
   },
   { name: 'Qwen3-Coder', template: 'Qwen3-Coder', package: 'qwen3', stops: qwenTokens },
   { name: 'Qwen3.5', template: 'Qwen3.5-4B', package: 'qwen3', stops: qwenTokens },
+  { name: 'Qwen3.6', template: 'xinference-qwen3.6', package: 'qwen3', stops: qwenTokens },
+  { name: 'Qwen3-Next', template: 'xinference-Qwen3-Next-Thinking', package: 'qwen3', stops: qwenTokens },
+  {
+    name: 'GLM-4.5',
+    template: 'xinference-glm-4.5',
+    tokens: glmTokens,
+    stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
+  },
   {
     name: 'GLM-4.6',
     template: 'GLM-4.6',
@@ -62,6 +70,12 @@ export const models = [
   {
     name: 'GLM-4.7',
     template: 'GLM-4.7-Flash',
+    tokens: glmTokens,
+    stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
+  },
+  {
+    name: 'GLM-5.2',
+    template: 'xinference-glm-5.2',
     tokens: glmTokens,
     stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
   },
@@ -81,6 +95,7 @@ export const models = [
   },
   { name: 'Kimi-K2', template: 'moonshotai-Kimi-K2', tokens: kimiTokens, stops: ['<|im_end|>', '[EOS]'] },
   { name: 'Kimi-K2, numbered calls', template: 'Kimi-K2-Instruct', tokens: kimiTokens, stops: ['<|im_end|>', '[EOS]'] },
+  { name: 'Kimi-K2.5', template: 'xinference-Kimi-K2.5', tokens: kimiTokens, stops: ['<|im_end|>', '[EOS]'] },
   {
     name: 'MiniMax-M2',
     template: 'MiniMax-M2',
