@@ -35,6 +35,16 @@ const deepSeek = {
   specialTokens: { bos_token: '<｜begin▁of▁sentence｜>', eos_token: '<｜end▁of▁sentence｜>' },
 }
 
+/** Vocabularies whose ids are compared with Python's, each with the template that writes its control tokens. */
+export const vocabularies = [
+  { package: 'qwen3', template: 'Qwen-Qwen3-0.6B' },
+  { package: 'qwen2_5', template: 'Qwen-Qwen2.5-7B-Instruct' },
+  { package: 'llama3_2', template: 'meta-llama-Llama-3.1-8B-Instruct' },
+  { package: 'gptoss', template: 'openai-gpt-oss-120b' },
+  { package: 'deepseek_v3', template: 'deepseek-ai-DeepSeek-V3.1' },
+  { package: 'mistral_nemo', template: 'mistralai-Mistral-Nemo-Instruct-2407' },
+]
+
 export const models = [
   {
     name: 'ChatML (Hermes 3)',

