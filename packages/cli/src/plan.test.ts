@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli } from './run-cli.ts'
+import { runCaptured } from './testing/run-captured.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -10,19 +10,11 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-async function run(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const output = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) }
-  const code = await runCli(argv, output, new AbortController().signal)
-  return { code, out: out.join(''), err: err.join('') }
-}
-
 /** `agentrl plan` over a file with this text. */
 async function plan(text: string, ...argv: string[]) {
   const file = join(folder, 'lengths')
   await writeFile(file, text)
-  return run('plan', '--lengths', file, ...argv)
+  return runCaptured('plan', '--lengths', file, ...argv)
 }
 
 const fiveLong = '49000 49000 90000 90000 90000'
@@ -127,7 +119,7 @@ Go ahead.
   })
 
   test('a file that is not there and missing settings are wrong usage', async () => {
-    expect(await run('plan', '--lengths', '/nowhere', '--dp', '1', '--max-tokens', '7')).toMatchObject({
+    expect(await runCaptured('plan', '--lengths', '/nowhere', '--dp', '1', '--max-tokens', '7')).toMatchObject({
       code: 2,
       err: expect.stringMatching(/\/nowhere.*\[config_invalid\]/),
     })
