@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { hasSharedData, readSharedRows } from '../../../tests/shared-data.ts'
 import type { ParseOptions } from './output-parser.ts'
 import { parseModelOutput } from './parse-model-output.ts'
-import { toolCallFormats } from './tool-call-formats.ts'
 
 interface Row {
   readonly id: string
@@ -49,9 +48,7 @@ function readRow(row: Row): Required<Expectation> {
   }
 }
 
-const rows = readSharedRows<Row>('cases/tool-calls.jsonl').filter((row) =>
-  toolCallFormats.includes(row.format as never),
-)
+const rows = readSharedRows<Row>('cases/tool-calls.jsonl')
 
 describe.skipIf(!hasSharedData('cases/tool-calls.jsonl'))('the collected cases read as expected', () => {
   test.each(rows.map((row) => [row.id, row] as const))('%s', (_id, row) => {

@@ -2,7 +2,8 @@
 import { excerpt, type JsonObject, type JsonValue } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { readTyped } from './decode-text.ts'
-import { entriesOf, keyOf, parseJson, readJson, repeatsKey, valueText } from './read-json.ts'
+import { maxDepth } from './json-scanner.ts'
+import { countKeys, entriesOf, keyOf, parseJson, readJson, repeatsKey, valueText } from './read-json.ts'
 import { allowedTypes, checkSchema, isJsonObject, memberSchema, pointerPart, stringType } from './schema.ts'
 import { type DeclaredTool, hasParameter, requiresNothing } from './tool-index.ts'
 
@@ -27,13 +28,24 @@ function illFormed(code: IllFormedCode, text: string): ArgumentsReading {
   return { kind: 'ill-formed', code, detail: excerpt(text) }
 }
 
-/** Reads arguments that a JSON format carries as JSON text. */
-export function decodeArguments(text: string, tool: DeclaredTool, repairs: readonly RepairCode[]): ArgumentsReading {
+/**
+ * Reads arguments that a JSON format carries as JSON text.
+ *
+ * @param outerDepth how deep the text stands in other brackets; what is nested too deep in all is unverified
+ */
+export function decodeArguments(
+  text: string,
+  tool: DeclaredTool,
+  repairs: readonly RepairCode[],
+  outerDepth = 0,
+): ArgumentsReading {
   const value = parseJson(text)
   if (value === undefined) return { kind: 'unverified' }
+  const keys = countKeys(value, maxDepth - outerDepth)
+  if (Number.isNaN(keys)) return { kind: 'unverified' }
   if (isJsonObject(value)) {
     if (!isWellFormed(value, text)) return illFormed('lone_surrogate', text)
-    const warnings: WarningCode[] = repeatsKey(text, value) ? ['duplicate_key'] : []
+    const warnings: WarningCode[] = repeatsKey(text, keys) ? ['duplicate_key'] : []
     return finishArguments(coerceMembers(unwrapArguments({ value, text, repairs }, tool), tool), tool, warnings)
   }
   if (typeof value === 'string' && value.trim() !== '') return decodeEncoded(value, tool, repairs)

@@ -11,6 +11,8 @@ export type CallReading =
   | {
       readonly kind: 'call'
       readonly name: string
+      /** The id that stands beside the name, in a format that has one there. */
+      readonly id?: string
       readonly arguments: JsonObject
       readonly argumentsText: string
       readonly repairs: readonly RepairCode[]
@@ -58,6 +60,8 @@ const maxWrappers = 3
 export interface EnvelopeRules {
   /** The keys that the format itself uses for arguments. */
   readonly argumentKeys: readonly string[]
+  /** Whether the format itself writes `id`. */
+  readonly hasId?: boolean
 }
 
 interface EnvelopeContext {
@@ -94,7 +98,7 @@ function decodeUnread({ tools, rules }: EnvelopeContext, text: string): CallRead
   if (head === null || name === undefined || !rules.argumentKeys.includes(head[2] ?? '')) return 'unverified'
   if (!text.endsWith('}')) return 'unverified'
   const argumentsText = withoutFinalSpace(text.slice(head[0].length, -1))
-  const call = nameCall(tools, name, (tool) => decodeArguments(argumentsText, tool, []))
+  const call = nameCall(tools, name, (tool) => decodeArguments(argumentsText, tool, [], 1))
   return call === 'unverified' ? call : [call]
 }
 
@@ -144,8 +148,12 @@ function decodeObject(
     readFields(context.rules, json.text, fields, nameKey, tool, allRepairs),
   )
   if (call === 'unverified') return call
-  const hasTwice = fields.size < json.entries.length && call.kind === 'call' && !call.warnings.includes('duplicate_key')
-  return [hasTwice ? { ...call, warnings: [...call.warnings, 'duplicate_key'] } : call]
+  if (call.kind === 'ill-formed') return [call]
+  const idEntry = context.rules.hasId ? fields.get('id') : undefined
+  const id = idEntry === undefined ? undefined : parseJson(valueText(json.text, idEntry))
+  const hasTwice = fields.size < json.entries.length && !call.warnings.includes('duplicate_key')
+  const warnings: readonly WarningCode[] = hasTwice ? [...call.warnings, 'duplicate_key'] : call.warnings
+  return [typeof id === 'string' ? { ...call, warnings, id } : { ...call, warnings }]
 }
 
 function startOf(text: string, entry: JsonEntry | undefined): string {

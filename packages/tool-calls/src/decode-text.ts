@@ -38,22 +38,23 @@ export interface TextReading {
   readonly failure: IllFormedCode | null
 }
 
-const plain = { repairs: [], warning: null, failure: null } as const
+/** A value that was read without a repair. */
+function plainReading(json: string, value: JsonValue, warning: WarningCode | null = null): TextReading {
+  return { json, value, repairs: [], warning, failure: null }
+}
 
 /** Reads a text by its schema. */
 export function decodeText(text: string, schema: Schema, root: Schema): TextReading {
   const types = allowedTypes(schema, root)
   if (types === stringType) return asString(text)
   if ((types & stringType) === 0) return readTyped(text, types) ?? asString(text)
-  if (types & nullType && text === 'null' && !allowsString(text, schema, root))
-    return { json: 'null', value: null, ...plain }
+  if (types & nullType && text === 'null' && !allowsString(text, schema, root)) return plainReading('null', null)
   const typed = readTyped(text, types & ~stringType)
   if (typed === null || typed.failure !== null) return asString(text)
   const isStringFit = checkSchema(text, schema, root).errors.length === 0
   const isTypedFit = checkSchema(typed.value, schema, root).errors.length === 0
   if (!isStringFit && isTypedFit) return typed
-  if (typed.json === 'null' && text === 'null') return typed
-  return { ...asString(text), warning: isTypedFit ? 'union_type' : null }
+  return plainReading(JSON.stringify(text), text, isTypedFit ? 'union_type' : null)
 }
 
 /** Whether an enum or a const names exactly this string. */
@@ -63,16 +64,15 @@ function allowsString(text: string, schema: Schema, root: Schema): boolean {
 
 /** The text itself. */
 export function asString(text: string): TextReading {
-  return { json: JSON.stringify(text), value: text, ...plain }
+  return plainReading(JSON.stringify(text), text)
 }
 
 /** Reads a text as one of some types other than string; null where it spells none of them. */
 export function readTyped(text: string, types: TypeSet): TextReading | null {
   const trimmed = text.trim()
   const lower = trimmed.length <= 5 ? trimmed.toLowerCase() : ''
-  if (types & nullType && (lower === 'null' || lower === 'none')) return { json: 'null', value: null, ...plain }
-  if (types & booleanType && (lower === 'true' || lower === 'false'))
-    return { json: lower, value: lower === 'true', ...plain }
+  if (types & nullType && (lower === 'null' || lower === 'none')) return plainReading('null', null)
+  if (types & booleanType && (lower === 'true' || lower === 'false')) return plainReading(lower, lower === 'true')
   if (types & (integerType | fractionType)) {
     const number = readNumber(trimmed, types)
     if (number !== null) return number
@@ -87,9 +87,9 @@ function readNumber(text: string, types: TypeSet): TextReading | null {
   if (text.length > 1024 || !jsonNumber.test(text)) return null
   const number = Number(text)
   if (!Number.isFinite(number)) return null
-  if (types & fractionType || jsonInteger.test(text)) return { json: text, value: number, ...plain }
+  if (types & fractionType || jsonInteger.test(text)) return plainReading(text, number)
   const isExact = Number.isSafeInteger(number)
-  return isExact ? { json: String(number), value: number, ...plain, repairs: ['coerced_type'] } : null
+  return isExact ? { ...plainReading(String(number), number), repairs: ['coerced_type'] } : null
 }
 
 function readContainer(text: string, types: TypeSet): TextReading | null {

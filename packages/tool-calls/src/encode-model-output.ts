@@ -1,7 +1,8 @@
 import { excerpt, type JsonObject, ValueError } from '@agentrl/spec'
 import { isWellFormed } from './decode-arguments.ts'
 import type { EncodableCall } from './dialect.ts'
-import { parseJson } from './read-json.ts'
+import { maxDepth } from './json-scanner.ts'
+import { countKeys, parseJson } from './read-json.ts'
 import { findReasoningFormat, type ReasoningFormatName } from './reasoning-formats.ts'
 import { isJsonObject } from './schema.ts'
 import { findToolCallFormat, type ToolCallFormatName } from './tool-call-formats.ts'
@@ -36,7 +37,7 @@ export interface EncodeOptions {
  *
  * Formats without escapes (the XML dialects) can't write every string; what
  * they can't write reads back as ill-formed, never as another call. Throws
- * `value_invalid` for an unknown format, and for arguments that are no object.
+ * `value_invalid` for an unknown format, for arguments that are no object, and for such as are nested over 512 deep.
  */
 export function encodeModelOutput(output: OutputToEncode, options: EncodeOptions): string {
   const { dialect, reasoning: defaultReasoning } = findToolCallFormat(options.format)
@@ -57,6 +58,11 @@ export function encodeToolCalls(calls: readonly ToolCallToEncode[], options: Enc
 function readCall(call: ToolCallToEncode): EncodableCall {
   const argumentsText = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
   const value = parseJson(argumentsText)
+  if (Number.isNaN(countKeys(value, maxDepth))) {
+    throw new ValueError('value_invalid', `Arguments are nested at most ${maxDepth} deep`, {
+      details: { name: call.name },
+    })
+  }
   if (!isJsonObject(value) || !isWellFormed(value, argumentsText)) {
     throw new ValueError('value_invalid', `Arguments are a JSON object; found "${excerpt(argumentsText)}"`, {
       details: { name: call.name },

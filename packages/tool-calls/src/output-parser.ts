@@ -1,13 +1,13 @@
 import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { type CallReading, illFormedCall } from './decode-call.ts'
-import type { CallNotes, CallSink, Dialect } from './dialect.ts'
+import type { CallNotes, CallSink, Dialect, OpenerVerdict } from './dialect.ts'
 import { isOver } from './json-region.ts'
 import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
 import { findReasoningFormat, type ReasoningFormatName, type ReasoningTags } from './reasoning-formats.ts'
 import { atEnd, needMore, Source } from './source.ts'
 import { TextCollector } from './text-collector.ts'
-import { TextScanner } from './text-scanner.ts'
+import { type Marker, markersOf, TextScanner } from './text-scanner.ts'
 import { findToolCallFormat, type ToolCallFormatName } from './tool-call-formats.ts'
 import { ToolIndex } from './tool-index.ts'
 
@@ -31,6 +31,8 @@ export interface ParseOptions {
 const maxRegions = 2048
 /** How many of its regions may be ill-formed, or turn out to be prose. */
 const maxVainRegions = 512
+/** How long the line may be that opens a code fence around calls. */
+const maxFenceInfo = 128
 
 type Run = Generator<undefined, void, undefined>
 
@@ -78,6 +80,7 @@ export class OutputParser {
   #attempts = 0
   #vainRegions = 0
   #reports: Report[] = []
+  #isSilent = false
   #charsReceived = 0
   /** Up to where all has been said. */
   #decidedUntil = 0
@@ -121,8 +124,13 @@ export class OutputParser {
     return this.#takeEvents()
   }
 
-  /** Reads a whole output. */
+  /** Reads a whole output, and says nothing but its result. */
   readWhole(text: string): void {
+    this.#isSilent = true
+    this.#readAll(text)
+  }
+
+  #readAll(text: string): void {
     this.#charsReceived = text.length
     this.#source.push(text)
     this.#source.isEnded = true
@@ -160,7 +168,7 @@ export class OutputParser {
   }
 
   #push(event: ParseEvent): void {
-    this.#reports.push({ event, regionStart: this.#part.charStart + this.#regionStart })
+    if (!this.#isSilent) this.#reports.push({ event, regionStart: this.#part.charStart + this.#regionStart })
   }
 
   *#read(): Run {
@@ -176,29 +184,73 @@ export class OutputParser {
     yield* this.#readProse(tags)
   }
 
-  #scannerFor(tags: readonly string[], isProse: boolean): TextScanner {
+  /** @param readsCalls false once no more calls are read */
+  #proseScanner(tags: ReasoningTags | null, readsCalls: boolean): TextScanner {
     const { openers, closers, endTokens } = this.#dialect
-    const markers = [...openers, ...tags, ...endTokens, ...(isProse ? closers : [])]
-    return new TextScanner(markers, (marker, window, behind) => {
-      if (openers.includes(marker)) {
-        return this.#sink.isFull ? 'prose' : this.#dialect.judgeOpener(marker, window, behind)
-      }
-      if (!isProse) return 'open'
-      if (marker === this.#tags?.close) return this.#isSecondClose ? 'open' : 'prose'
-      return closers.includes(marker) && !this.#isBehindCall ? 'prose' : 'open'
+    const markers: Marker[] = [
+      ...(readsCalls ? markersOf('opener', openers) : []),
+      ...(tags === null
+        ? []
+        : [...markersOf('reasoning-open', [tags.open]), ...markersOf('reasoning-close', [tags.close])]),
+      ...markersOf('end-token', endTokens),
+      ...markersOf('closer', closers),
+    ]
+    const judge = ({ kind, text }: Marker, window: string, behind: number): OpenerVerdict => {
+      if (kind === 'opener') return this.#dialect.judgeOpener(text, window, behind)
+      if (kind === 'reasoning-close') return this.#isSecondClose ? 'open' : 'prose'
+      return kind === 'closer' && !this.#isBehindCall ? 'prose' : 'open'
+    }
+    const readsFences = this.#part.readsFences && readsCalls
+    return new TextScanner(markers, judge, (window, behind, isEnded) => {
+      return readsFences ? this.#judgeFence(window, behind, isEnded) : 'prose'
     })
   }
 
-  /** Moves to the next marker; what stands before it is prose. False: there is none, and more text is needed. */
-  #findMarker(scanner: TextScanner, collector: TextCollector): boolean {
+  #scannerOfReasoning(tags: ReasoningTags): TextScanner {
+    const { openers, endTokens } = this.#dialect
+    const markers = [
+      ...markersOf('reasoning-close', [tags.close]),
+      ...markersOf('opener', openers),
+      ...markersOf('end-token', endTokens),
+    ]
+    return new TextScanner(
+      markers,
+      ({ kind, text }, window, behind) => {
+        return kind === 'opener' ? this.#dialect.judgeOpener(text, window, behind) : 'open'
+      },
+      () => 'prose',
+    )
+  }
+
+  /** Whether a code fence may start like a call: by the first characters of the line behind the one that opens it. */
+  #judgeFence(window: string, behind: number, isEnded: boolean): OpenerVerdict {
+    let index = window.indexOf('\n', behind)
+    if (index > behind + maxFenceInfo) return 'prose'
+    if (index < 0) return window.length - behind > maxFenceInfo || isEnded ? 'prose' : 'more'
+    const start = index
+    while (index - start < maxFenceInfo && window.charCodeAt(index) <= 32) index += 1
+    if (index === window.length) return isEnded ? 'prose' : 'more'
+    const { bare, openers } = this.#dialect
+    if (this.#isBlank && bare?.mayStart(window.charCodeAt(index))) return 'open'
+    const first = window.charCodeAt(index)
+    for (const opener of openers) {
+      if (first !== opener.charCodeAt(0)) continue
+      if (window.startsWith(opener, index)) return 'open'
+      if (!isEnded && window.length - index < opener.length && opener.startsWith(window.slice(index))) return 'more'
+    }
+    return 'prose'
+  }
+
+  /** Moves to the next marker, and gives it; what stands before it is prose. Null: there is none, and more text is needed. */
+  #findMarker(scanner: TextScanner, collector: TextCollector): Marker | 'fence' | null {
     const source = this.#source
     const found = scanner.find(source.window, source.index, source.isEnded)
     this.#consume(scanner, collector, found - source.index)
-    if (scanner.marker === '' && source.isEnded) {
+    if (scanner.found === null && source.isEnded) {
       this.#consume(scanner, collector, source.window.length - source.index)
     }
     this.#decidedUntil = source.position
-    return scanner.marker !== ''
+    return scanner.found
   }
 
   #say(collector: TextCollector, text: string): void {
@@ -217,28 +269,29 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    this.#reasoningScanner ??= this.#scannerFor([tags.close], false)
+    this.#reasoningScanner ??= this.#scannerOfReasoning(tags)
     const scanner = this.#reasoningScanner
     scanner.restart()
     this.#reasoning.add('\n')
     for (;;) {
-      if (!this.#findMarker(scanner, this.#reasoning)) {
+      const marker = this.#findMarker(scanner, this.#reasoning)
+      if (marker === null || marker === 'fence') {
         if (source.isEnded) return
         yield
-      } else if (scanner.marker === tags.close) {
+      } else if (marker.kind === 'reasoning-close') {
         source.index += tags.close.length
         break
-      } else if (this.#dialect.openers.includes(scanner.marker)) {
+      } else if (marker.kind === 'opener') {
         yield* this.#readCallInReasoning(tags)
         break
-      } else this.#holdEndToken(scanner, this.#reasoning)
+      } else this.#holdEndToken(marker, scanner, this.#reasoning)
     }
     this.#piecesBefore = this.#text.pieceCount
   }
 
-  #holdEndToken(scanner: TextScanner, collector: TextCollector): void {
-    collector.hold(scanner.marker)
-    this.#source.index += scanner.marker.length
+  #holdEndToken({ text }: Marker, scanner: TextScanner, collector: TextCollector): void {
+    collector.hold(text)
+    this.#source.index += text.length
     scanner.breakLine()
   }
 
@@ -271,7 +324,7 @@ export class OutputParser {
   #readPart(text: string, charStart: number): readonly Report[] {
     const whole = this.#part.charStart + charStart
     const parser = new OutputParser({ ...this.#options, reasoning: 'none' }, { charStart: whole, readsFences: false })
-    parser.readWhole(text)
+    parser.#readAll(text)
     return parser.#reports
   }
 
@@ -281,34 +334,37 @@ export class OutputParser {
 
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
-    const scanner = this.#scannerFor(tags === null ? [] : [tags.open, tags.close], true)
+    let scanner = this.#proseScanner(tags, true)
+    let isReading = true
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
-      scanner.findsFences = this.#part.readsFences && !this.#sink.isFull
-      if (!this.#findMarker(scanner, this.#text)) {
+      const marker = this.#findMarker(scanner, this.#text)
+      if (marker === null) {
         if (source.isEnded) return
         yield
-        continue
-      }
-      const { marker } = scanner
-      if (marker === '```') {
-        if (!(yield* this.#readFencedCalls(scanner))) this.#consume(scanner, this.#text, scanner.fence)
-      } else if (this.#dialect.openers.includes(marker)) {
+      } else if (marker === 'fence') {
+        yield* this.#readFencedCalls(scanner)
+      } else if (marker.kind === 'opener') {
         if (scanner.fence > 0 && this.#part.readsFences) yield* this.#readFencedCall(scanner)
         else if (yield* this.#readCall(scanner.isAtLineStart)) scanner.breakLine()
-        else this.#consume(scanner, this.#text, marker.length)
-      } else if (tags !== null && marker === tags.open && this.#mayOpenReasoning(scanner)) {
-        source.index += marker.length
+        else this.#consume(scanner, this.#text, marker.text.length)
+        if (this.#sink.isFull && isReading) {
+          isReading = false
+          scanner = this.#proseScanner(tags, false)
+          scanner.breakLine()
+        }
+      } else if (marker.kind === 'end-token') this.#holdEndToken(marker, scanner, this.#text)
+      else if (marker.kind === 'closer' && this.#isBehindCall) {
+        source.index += marker.text.length
+        this.#countRepair('extra_end_tag')
+      } else if (marker.kind === 'reasoning-close' && this.#isSecondClose) {
+        source.index += marker.text.length
+        this.#countRepair('duplicate_reasoning_end')
+      } else if (tags !== null && marker.kind === 'reasoning-open' && this.#mayOpenReasoning(scanner)) {
+        source.index += marker.text.length
         yield* this.#readReasoning(tags)
         scanner.breakLine()
-      } else if (tags !== null && marker === tags.close && this.#isSecondClose) {
-        source.index += marker.length
-        this.#countRepair('duplicate_reasoning_end')
-      } else if (this.#dialect.closers.includes(marker) && this.#isBehindCall) {
-        source.index += marker.length
-        this.#countRepair('extra_end_tag')
-      } else if (this.#dialect.endTokens.includes(marker)) this.#holdEndToken(scanner, this.#text)
-      else this.#consume(scanner, this.#text, marker.length)
+      } else this.#consume(scanner, this.#text, marker.text.length)
     }
   }
 
@@ -347,7 +403,7 @@ export class OutputParser {
       isCall = this.#reportBareOpener()
     if (!isCall) {
       this.#vainRegions += 1
-      source.rewindTo(start)
+      source.rewindTo(start, 2)
     }
     this.#checkLimits()
     this.#piecesBefore = isCall ? this.#text.pieceCount : this.#piecesBefore
@@ -393,18 +449,14 @@ export class OutputParser {
   /**
    * Reads a code fence that starts like a call: calls, if it holds nothing else
    * and nothing follows it. A model that calls stops there; one that goes on
-   * has quoted. False: nothing was read.
+   * has quoted.
    */
-  *#readFencedCalls(scanner: TextScanner): Generator<undefined, boolean, undefined> {
+  *#readFencedCalls(scanner: TextScanner): Run {
     const source = this.#source
     source.mark()
     const start = source.position
-    const mayBeBare = this.#isBlank
-    const isCandidate = yield* this.#startsLikeCall(mayBeBare)
-    if (!isCandidate) {
-      source.rewindTo(start)
-      return false
-    }
+    let line = source.skipPast('\n')
+    for (; line === needMore; line = source.skipPast('\n')) yield
     const innerStart = source.position - start
     const found = yield* this.#skipPastFence(scanner.fence)
     const held = source.captured()
@@ -421,22 +473,6 @@ export class OutputParser {
     this.#decidedUntil = end
     scanner.fence = 0
     scanner.breakLine()
-    return true
-  }
-
-  /** Goes behind the line that opens a fence. Whether what follows may be a call. */
-  *#startsLikeCall(mayBeBare: boolean): Generator<undefined, boolean, undefined> {
-    const source = this.#source
-    for (let found = source.skipPast('\n'); found < 0; found = source.skipPast('\n')) {
-      if (found !== needMore) return false
-      yield
-    }
-    let code = source.skipSpace()
-    for (; code === needMore; code = source.skipSpace()) yield
-    if (mayBeBare && this.#dialect.bare?.mayStart(code)) return true
-    let length = source.matchAny(this.#dialect.openers)
-    for (; length === needMore; length = source.matchAny(this.#dialect.openers)) yield
-    return length > 0
   }
 
   /** Goes behind the line that closes a fence, and gives where it starts in the output; `atEnd` if nothing closes it. */
@@ -488,7 +524,7 @@ export class OutputParser {
       for (const warning of reading.warnings) this.#warnings.add(warning)
       this.#addCall({
         name: reading.name,
-        id: notes.id ?? null,
+        id: notes.id ?? reading.id ?? null,
         arguments: reading.arguments,
         argumentsText: reading.argumentsText,
         repairs: joinRepairs(reading.repairs, notes.repairs ?? []),

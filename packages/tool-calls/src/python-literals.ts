@@ -24,42 +24,45 @@ export class PythonScanner {
   #depth = 0
   /** The quotes that close the string that is open; empty outside of one. */
   #closing = ''
-  readonly #outside = /["'[\](){}]/g
-  readonly #inside = /["'\\]/g
 
   /** Reads on, and returns where it stopped: behind the list, or where it takes up to two further characters to tell. */
   feed(window: string, from: number, isEnded: boolean): number {
     const last = isEnded ? window.length : window.length - 2
     let index = from
     while (index < last && !this.isDone) {
-      const pattern = this.#closing === '' ? this.#outside : this.#inside
-      pattern.lastIndex = index
-      if (!pattern.test(window)) return Math.max(index, last)
-      index = pattern.lastIndex - 1
-      if (index < last)
-        index += this.#closing === '' ? this.#readOutside(window, index) : this.#readInside(window, index)
+      index += this.#closing === '' ? this.#readOutside(window, index) : this.#readInside(window, index)
     }
     return Math.min(index, window.length)
   }
 
   /** The length of what was read. */
   #readOutside(window: string, index: number): number {
-    const character = window.charAt(index)
-    if (character === '"' || character === "'") {
-      const triple = character.repeat(3)
-      this.#closing = window.startsWith(triple, index) ? triple : character
+    const code = window.charCodeAt(index)
+    if (code === 34 || code === 39) {
+      const quote = code === 34 ? '"' : "'"
+      const isTriple = window.charCodeAt(index + 1) === code && window.charCodeAt(index + 2) === code
+      this.#closing = isTriple ? quote.repeat(3) : quote
       return this.#closing.length
     }
-    if ('[({'.includes(character)) this.#depth += 1
-    else {
+    if (code === 91 || code === 40 || code === 123) this.#depth += 1
+    else if (code === 93 || code === 41 || code === 125) {
       this.#depth -= 1
       this.isDone = this.#depth <= 0
     }
     return 1
   }
 
+  /** The length of what was read: all up to the next character that may say something, or that one. */
   #readInside(window: string, index: number): number {
-    if (window.charCodeAt(index) === 92) return 2
+    const quote = this.#closing.charCodeAt(0)
+    let end = index
+    let code = window.charCodeAt(end)
+    while (end < window.length && code !== 92 && code !== quote) {
+      end += 1
+      code = window.charCodeAt(end)
+    }
+    if (end > index) return end - index
+    if (code === 92) return 2
     if (!window.startsWith(this.#closing, index)) return 1
     const { length } = this.#closing
     this.#closing = ''
@@ -164,7 +167,7 @@ class PythonReader {
       if (argument === null) failure ??= 'positional_argument'
       if (argument !== null && names.has(argument)) failure ??= 'duplicate_parameter'
       names.add(argument ?? '')
-      members.push(`${JSON.stringify(argument ?? '')}: ${this.#readValue(1)}`)
+      members.push(`${JSON.stringify(argument ?? '')}: ${this.#readValue(2)}`)
       if (!this.#take(',')) {
         this.#expect(')')
         break
@@ -183,10 +186,11 @@ class PythonReader {
     return null
   }
 
+  /** @param depth how many containers the value would be the innermost of, if it is one: arguments are an object */
   #readValue(depth: number): string {
-    if (depth > maxDepth) throw new PythonError('too_deep')
     this.#skipSpace()
     const first = this.#text.charAt(this.#index)
+    if (depth > maxDepth && '[({'.includes(first) && first !== '') throw new PythonError('too_deep')
     if (first === '"' || first === "'") return this.#readString(first)
     if (first === '[') return this.#readSequence('[', ']', depth)
     if (first === '(') return this.#readSequence('(', ')', depth)

@@ -66,9 +66,8 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** Whether a JSON text writes a key of one of its objects twice. @param value what the text says */
-export function repeatsKey(text: string, value: JsonValue): boolean {
-  const keys = countKeys(value)
+/** Whether a JSON text writes a key of one of its objects twice. @param keys how many keys its value has */
+export function repeatsKey(text: string, keys: number): boolean {
   // Each key is written as a quote, white space and a colon. Strings may hold the same, so that there can be more.
   if (countQuotedColons(text) === keys || countColons(text) === keys) return false
   const scanner = new JsonScanner(false)
@@ -94,16 +93,18 @@ function countColons(text: string): number {
   return count
 }
 
-/** How many keys all objects in a value have. */
-function countKeys(value: JsonValue): number {
+/** How many keys all objects in a value have; not a number where more than `depth` containers are nested. */
+export function countKeys(value: JsonValue | undefined, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth === 0) return Number.NaN
   let count = 0
   if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object') count += countKeys(item)
-  } else if (typeof value === 'object' && value !== null) {
+    for (const item of value) if (typeof item === 'object') count += countKeys(item, depth - 1)
+  } else {
     for (const name in value) {
       count += 1
       const member = (value as JsonObject)[name]
-      if (typeof member === 'object') count += countKeys(member)
+      if (typeof member === 'object') count += countKeys(member, depth - 1)
     }
   }
   return count

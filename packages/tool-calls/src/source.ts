@@ -50,7 +50,7 @@ export class Source {
 
   /** Whether so much was read again that the work is not proportional to the text any more. */
   get isExhausted(): boolean {
-    return this.#rewound > 8 * this.#furthest + 65_536
+    return this.#rewound > 2 * this.#furthest + 65_536
   }
 
   /** The character before `index`; a line break where the output starts. */
@@ -80,10 +80,10 @@ export class Source {
     return this.#pieces.length === 0 ? rest : this.#pieces.join('') + rest
   }
 
-  /** Goes back to a position at or behind the mark. */
-  rewindTo(position: number): void {
+  /** Goes back to a position at or behind the mark. @param weight how much that counts: reading in vain counts twice */
+  rewindTo(position: number, weight = 1): void {
     this.#furthest = Math.max(this.#furthest, this.position)
-    this.#rewound += Math.max(this.position - position, 0)
+    this.#rewound += weight * Math.max(this.position - position, 0)
     if (position < this.#windowStart) {
       this.window = this.#pieces.join('') + this.window.slice(this.#markIndex())
       this.#windowStart = this.#markPosition

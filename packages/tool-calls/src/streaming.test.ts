@@ -1,17 +1,17 @@
-import type { ToolDefinition } from '@agentrl/spec'
+import type { FinishReason, ToolDefinition } from '@agentrl/spec'
 import { describe, expect, test } from 'vitest'
 import { hasSharedData, readSharedRows } from '../../../tests/shared-data.ts'
 import { createStreamParser } from './create-stream-parser.ts'
 import type { ParseOptions } from './output-parser.ts'
 import { parseModelOutput } from './parse-model-output.ts'
 import type { ParsedOutput, ParseEvent } from './parsed-output.ts'
-import { toolCallFormats } from './tool-call-formats.ts'
 
 interface Row {
   readonly id: string
   readonly format: ParseOptions['format']
   readonly raw: string
   readonly tools: readonly ToolDefinition[]
+  readonly finishReason?: FinishReason
   readonly options?: Partial<ParseOptions>
 }
 
@@ -41,11 +41,12 @@ function stream(chunks: readonly string[], options: ParseOptions): Streamed {
   return { output, events: joinTexts([...events, ...last]) }
 }
 
-const rows = readSharedRows<Row>('cases/tool-calls.jsonl').filter((row) => toolCallFormats.includes(row.format))
+const rows = readSharedRows<Row>('cases/tool-calls.jsonl')
 
 describe.skipIf(!hasSharedData('cases/tool-calls.jsonl'))('a stream reads as the whole', () => {
   test.each(rows.map((row) => [row.id, row] as const))('%s, cut anywhere', (_id, row) => {
-    const options = { format: row.format, tools: row.tools, ...row.options }
+    const ending = row.finishReason === undefined ? {} : { finishReason: row.finishReason }
+    const options = { format: row.format, tools: row.tools, ...ending, ...row.options }
     const whole = stream([row.raw], options)
     expect(whole.output).toEqual(parseModelOutput(row.raw, options))
     const cuts = Array.from({ length: row.raw.length + 1 }, (_, cut) => cut)

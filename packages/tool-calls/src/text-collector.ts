@@ -5,8 +5,7 @@
 export class TextCollector {
   readonly #parts: string[] = []
   readonly #emit: (text: string) => void
-  #held: string[] = []
-  #heldLength = 0
+  #held = ''
 
   constructor(emit: (text: string) => void) {
     this.#emit = emit
@@ -14,7 +13,7 @@ export class TextCollector {
 
   /** How much is held back. */
   get heldLength(): number {
-    return this.#heldLength
+    return this.#held.length
   }
 
   /** How many pieces were said; white space alone is none. */
@@ -25,10 +24,9 @@ export class TextCollector {
   add(text: string): void {
     const end = text.trimEnd().length
     if (end > 0) {
-      const solid = this.#held.join('') + text.slice(0, end)
+      const solid = this.#held + text.slice(0, end)
       const part = this.#parts.length === 0 ? solid.trimStart() : solid
-      this.#held = []
-      this.#heldLength = 0
+      this.#held = ''
       this.#parts.push(part)
       this.#emit(part)
     }
@@ -37,9 +35,7 @@ export class TextCollector {
 
   /** Adds text that counts only if more follows. */
   hold(text: string): void {
-    if (text === '') return
-    this.#held.push(text)
-    this.#heldLength += text.length
+    this.#held += text
   }
 
   /** Everything that was said. */

@@ -1,9 +1,26 @@
 import type { OpenerVerdict } from './dialect.ts'
+import { lowestBit, MarkerFilter, mayEnd } from './marker-filter.ts'
 import { needMore } from './source.ts'
-import { StartFilter } from './start-filter.ts'
+
+/** What a marker is in prose. */
+export type MarkerKind = 'opener' | 'closer' | 'end-token' | 'reasoning-open' | 'reasoning-close'
+
+/** A marker to be found. */
+export interface Marker {
+  readonly text: string
+  readonly kind: MarkerKind
+}
+
+/** Markers of one kind. */
+export function markersOf(kind: MarkerKind, texts: readonly string[]): Marker[] {
+  return texts.map((text) => ({ kind, text }))
+}
 
 /** Judges a marker by the text at `behind`, right behind it. */
-export type Judge = (marker: string, window: string, behind: number) => OpenerVerdict
+export type Judge = (marker: Marker, window: string, behind: number) => OpenerVerdict
+
+/** Judges a code fence that opens, by the text at `behind`, right behind its backticks. */
+export type FenceJudge = (window: string, behind: number, isEnded: boolean) => OpenerVerdict
 
 /** The deepest that a code fence may be indented, in a list for example. */
 const maxIndent = 8
@@ -14,26 +31,27 @@ const maxMarkerLength = 64
 /**
  * Finds the next place in prose that may be more than prose: a marker, or a
  * code fence. One look at each character; a marker is compared only where its
- * first two characters match.
+ * first three characters and its last one match.
  */
 export class TextScanner {
-  /** The marker found by `find`; empty where it found none. */
-  marker = ''
+  /** What `find` found: a marker, a fence that opens, or nothing. */
+  found: Marker | 'fence' | null = null
   /** Backticks of the code fence that is open; 0 outside of one. */
   fence = 0
-  /** Whether `find` stops at a fence that opens. */
-  findsFences = false
-  readonly #markers: readonly string[]
-  readonly #filter: StartFilter
+  readonly #markers: readonly Marker[]
+  readonly #filter: MarkerFilter
   readonly #judge: Judge
+  readonly #judgeFence: FenceJudge
   /** Spaces between the last line break and the text to be scanned; -1 if there is more than spaces. */
   #indent = 0
   #lastCode = 10
 
-  constructor(markers: readonly string[], judge: Judge) {
+  /** @param judgeFence `find` stops at a fence that it does not call prose */
+  constructor(markers: readonly Marker[], judge: Judge, judgeFence: FenceJudge) {
     this.#markers = markers
-    this.#filter = new StartFilter([...markers, '```'])
+    this.#filter = new MarkerFilter([...markers.map(({ text }) => text), '```'])
     this.#judge = judge
+    this.#judgeFence = judgeFence
   }
 
   /** Whether what was consumed ends with a line break, but for a few spaces. */
@@ -55,17 +73,17 @@ export class TextScanner {
 
   /**
    * The place of the next marker, fence that opens, or text that may become
-   * one; the length of the window if there is none. `marker` says which.
+   * one; the length of the window if there is none. `found` says which.
    */
   find(window: string, from: number, isEnded: boolean): number {
-    this.marker = ''
+    this.found = null
     let index = this.#filter.next(window, from)
     while (index < window.length) {
       const isFence = window.charCodeAt(index) === 96
       const length = isFence
         ? this.#readFence(window, from, index, isEnded)
         : this.#readMarker(window, from, index, isEnded)
-      if (length === needMore || this.marker !== '') return index
+      if (length === needMore || this.found !== null) return index
       index = this.#filter.next(window, index + length)
     }
     return window.length
@@ -94,8 +112,10 @@ export class TextScanner {
     if (end === window.length && !isEnded && length < maxFence) return needMore
     if (length < 3) return length
     if (this.fence === 0) {
+      const verdict = this.#judgeFence(window, end, isEnded)
+      if (verdict === 'more') return needMore
       this.fence = length
-      if (this.findsFences) this.marker = '```'
+      if (verdict === 'open') this.found = 'fence'
     } else if (length >= this.fence) {
       const next = end < window.length ? window.charCodeAt(end) : 10
       if (next === 10 || next === 32 || next === 13) this.fence = 0
@@ -105,22 +125,24 @@ export class TextScanner {
 
   /** Reads a marker: the length of what is prose, or `needMore`. One that may be more becomes the marker. */
   #readMarker(window: string, from: number, index: number, isEnded: boolean): number {
-    const third = window.charCodeAt(index + 2)
     const isTail = !isEnded && window.length - index < maxMarkerLength
-    for (let place = 0; place < this.#markers.length; place += 1) {
-      const marker = this.#markers[place] ?? ''
-      if (marker.length > 2 && third !== marker.charCodeAt(2) && !isTail) continue
-      if (!window.startsWith(marker, index)) {
-        if (isTail && marker.startsWith(window.slice(index))) return needMore
+    for (let left = this.#filter.candidates; left !== 0; left &= left - 1) {
+      const marker = this.#markers[lowestBit(left)]
+      if (marker === undefined) break
+      const { text } = marker
+      // For one character that says all.
+      if ((!isTail || text.length === 1) && !mayEnd(text, window, index)) continue
+      if (text.length > 1 && !window.startsWith(text, index)) {
+        if (isTail && text.startsWith(window.slice(index))) return needMore
         continue
       }
       // Behind a backtick a marker is quoted.
-      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) return marker.length
-      const verdict = this.#judge(marker, window, index + marker.length)
-      if (verdict === 'prose') return marker.length
+      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) return text.length
+      const verdict = this.#judge(marker, window, index + text.length)
+      if (verdict === 'prose') return text.length
       if (verdict === 'more' && !isEnded) return needMore
-      this.marker = marker
-      return marker.length
+      this.found = marker
+      return text.length
     }
     return 1
   }

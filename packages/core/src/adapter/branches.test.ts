@@ -281,6 +281,27 @@ test('replies that broke their format are left out where the session says so', a
   expect(outcome().samples).toHaveLength(1)
 })
 
+/** The call lacks a bracket, and an end tag follows too many. */
+const repairable = '<tool_call>\n{"name": "bash", "arguments": {}\n</tool_call>\n</tool_call>'
+
+test('repairs of a reply are counted by their code, those around calls as well', async () => {
+  expect(await ask([system, user('go')], { says: repairable })).toMatchObject({
+    tool_calls: [{ function: { name: 'bash', arguments: '{}' } }],
+  })
+  expect(session.counters.toJSON()).toMatchObject({
+    'tool_call_repaired.missing_bracket': 1,
+    'tool_call_repaired.extra_end_tag': 1,
+  })
+})
+
+test('a session without repairs says what they would have been', async () => {
+  open({ mode: 'eval', toolCallRepair: 'off' })
+  const reply = await ask([system, user('go')], { says: repairable })
+  expect(reply).not.toHaveProperty('tool_calls')
+  expect(session.counters.toJSON()).toMatchObject({ 'tool_call_ill_formed.missing_bracket': 1 })
+  expect(Object.keys(session.counters.toJSON()).filter((code) => code.startsWith('tool_call_repaired'))).toEqual([])
+})
+
 test('a call of a tool that was not offered reaches the client, and is flagged', async () => {
   const reply = await ask([system, user('go')], {
     says: 'a\n<tool_call>\n{"name": "nothing", "arguments": {"x": 1.0}}\n</tool_call>\n<tool_call>\n{"name": "bash", "arguments": {}}\n</tool_call>',

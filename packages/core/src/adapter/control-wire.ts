@@ -27,6 +27,7 @@ const openBody = z.object({
     .strictObject({ main: policy, sub_agent: policy, compaction: policy, auxiliary: policy })
     .optional(),
   ill_formed_turns: z.enum(['train', 'context']).optional(),
+  tool_call_repair: z.enum(['conservative', 'off']).optional(),
 })
 
 /** Reads the body of `open_session`. Throws `wire_invalid_body`. */
@@ -43,6 +44,7 @@ export function readOpenBody(raw: unknown): SessionOptions & { readonly label?: 
     allowedTools: body.allowed_tools,
     branchPolicies: body.branch_policies === undefined ? undefined : defined(body.branch_policies),
     illFormedTurns: body.ill_formed_turns,
+    toolCallRepair: body.tool_call_repair,
   })
 }
 

@@ -63,6 +63,7 @@ export async function runTurn(
       thinking: prompt.opensReasoning,
       tools: prompt.tools,
       finishReason: sampled.finishReason,
+      repair: session.options.toolCallRepair,
     }
     const parsed = passUndeclaredCalls(parseModelOutput(rawText, parsing), { rawText, parsing })
     countParsed(session, parsed)
@@ -172,6 +173,7 @@ function rememberCallIds(session: Session, parsed: ParsedOutput, { tool_calls: c
 }
 
 function countParsed(session: Session, parsed: ParsedOutput): void {
-  for (const call of parsed.calls) for (const code of call.repairs) session.counters.add(`tool_call_repaired.${code}`)
+  for (const [code, count] of Object.entries(parsed.repairCounts))
+    session.counters.add(`tool_call_repaired.${code}`, count)
   for (const region of parsed.illFormed) session.counters.add(`tool_call_ill_formed.${region.code}`)
 }

@@ -20,6 +20,8 @@ export interface SessionOptions {
   readonly branchPolicies?: Partial<BranchPolicies>
   /** `train` (default): replies that broke their tool-call format train too. `context`: they don't. */
   readonly illFormedTurns?: 'train' | 'context'
+  /** `off`: a tool call that needs a repair is ill-formed, so that a run shows what it owes to repairs. Default `conservative`. */
+  readonly toolCallRepair?: 'conservative' | 'off'
 }
 
 /** The same with every default filled in. */
@@ -52,6 +54,7 @@ export function resolveSessionOptions(options: SessionOptions): ResolvedSessionO
     allowedTools: options.allowedTools ?? null,
     branchPolicies: { ...defaultBranchPolicies, ...options.branchPolicies },
     illFormedTurns: options.illFormedTurns ?? 'train',
+    toolCallRepair: options.toolCallRepair ?? 'conservative',
   }
   for (const [role, policy] of Object.entries(resolved.branchPolicies)) requirePolicy(role, policy)
   requireInteger('maxContextTokens', resolved.maxContextTokens, 256)

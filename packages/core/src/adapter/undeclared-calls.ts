@@ -19,5 +19,7 @@ export function passUndeclaredCalls(
     })
   if (undeclared.length === 0) return parsed
   const calls = [...parsed.calls, ...undeclared].sort((left, right) => left.span.charStart - right.span.charStart)
-  return { ...parsed, calls }
+  const repairCounts = { ...parsed.repairCounts }
+  for (const code of undeclared.flatMap((call) => call.repairs)) repairCounts[code] = (repairCounts[code] ?? 0) + 1
+  return { ...parsed, calls, repairCounts }
 }

@@ -35,6 +35,7 @@ const readToolName: NameReader = (text, from, isEnded) => {
     if (code === 10 || code === 60 || code === 92) break
   }
   if (end === text.length && !isEnded && end - from < maxLength) return needMore
+  if (end === start) return { name: '', end, isExact: true }
   const name = text.slice(start, end).trim()
   const isExact = name === '' || !text.slice(from, start).includes('\n')
   return toolName.test(name) ? { name, end, isExact } : null
@@ -56,8 +57,10 @@ const readKey: NameReader = (text, from, isEnded) => {
     place += isLiteral ? 2 : 1
   }
   const rest = text.slice(place, place + valueOpen.length)
-  const mayContinue = keyClose.startsWith(text.slice(end)) || valueOpen.startsWith(rest) || rest === '\\'
-  if (!isEnded && place - from < 2 * maxLength && mayContinue && rest !== valueOpen) return needMore
+  const mayContinue = (): boolean => {
+    return keyClose.startsWith(text.slice(end)) || valueOpen.startsWith(rest) || rest === '\\'
+  }
+  if (!isEnded && place - from < 2 * maxLength && rest !== valueOpen && mayContinue()) return needMore
   if (rest !== valueOpen) return { name, end: place, isExact: false, isComplete: false }
   return { name, end: place + valueOpen.length, isExact: hasClose && !hasLiteral && name !== '' }
 }

@@ -27,7 +27,7 @@ const idMarker = '[CALL_ID]'
 const endTokens: readonly string[] = ['</s>']
 const markers: RegionMarkers = { closers: [], stops: [], restarts: [opener], endTokens }
 const endMarkers = endMarkersOf(markers)
-const rules = { argumentKeys: ['arguments'] } as const
+const rules = { argumentKeys: ['arguments'], hasId: true } as const
 const toolName = /^[\w.:/-]{1,256}$/
 
 function mistralDialect(encodeCalls: (calls: readonly EncodableCall[]) => string): Dialect {

@@ -1,5 +1,5 @@
+import { lowestBit, MarkerFilter, mayEnd } from '../marker-filter.ts'
 import { needMore } from '../source.ts'
-import { StartFilter } from '../start-filter.ts'
 
 /**
  * The tags of a dialect that looks like XML and is not: nothing is escaped,
@@ -25,6 +25,8 @@ export interface Tag {
   readonly isComplete: boolean
   /** Whether the tag says that its value is text, or that it is JSON; null where it says nothing. */
   readonly isText: boolean | null
+  /** Whether a space stands between the tag and its name. */
+  readonly isSpaced: boolean
 }
 
 export interface PlainTag {
@@ -54,67 +56,68 @@ export interface NamedTag {
 }
 
 export interface TagGrammar {
-  readonly plain: readonly PlainTag[]
+  readonly plain: readonly (PlainTag & { readonly tag: Tag })[]
   readonly named: readonly NamedTag[]
-  /** Finds where a tag may start. */
-  readonly filter: StartFilter
+  /** Finds where a tag may start: the plain ones first, then the named ones. */
+  readonly filter: MarkerFilter
 }
 
+/** A grammar of some tags. */
 export function tagGrammar(plain: readonly PlainTag[], named: readonly NamedTag[]): TagGrammar {
+  const starts = [...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]
+  return { plain: plain.map((tag) => ({ ...tag, tag: plainTag(tag) })), named, filter: new MarkerFilter(starts) }
+}
+
+function plainTag({ kind, text, isVariant }: PlainTag): Tag {
   return {
-    plain,
-    named,
-    filter: new StartFilter([...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]),
+    kind,
+    name: '',
+    length: text.length,
+    isExact: isVariant !== true,
+    isComplete: true,
+    isText: null,
+    isSpaced: false,
   }
 }
 
 /** The longest name, with what surrounds it in its tag. */
 const maxNameLength = 300
 
+/** The longest text that starts a tag. */
+const maxStartLength = 64
+
 /** The tag at a place of a text: null if there is none, `needMore` if the text ends before that is sure. */
 export function readTag(
-  grammar: TagGrammar,
+  { plain, named: namedTags, filter }: TagGrammar,
   text: string,
   index: number,
   isEnded: boolean,
 ): Tag | null | typeof needMore {
-  let mayFollow = false
-  for (const tag of grammar.plain) {
-    const length = matchLength(text, index, tag.text)
-    if (length === tag.text.length) {
-      const isExact = tag.isVariant !== true
-      return { kind: tag.kind, name: '', length: tag.text.length, isExact, isComplete: true, isText: null }
-    }
-    mayFollow ||= !isEnded && index + length === text.length
-  }
-  for (const tag of grammar.named) {
-    const length = matchLength(text, index, tag.prefix)
-    if (length < tag.prefix.length) {
-      mayFollow ||= !isEnded && index + length === text.length
+  const isTail = !isEnded && text.length - index < maxStartLength
+  for (let left = filter.at(text, index); left !== 0; left &= left - 1) {
+    const place = lowestBit(left)
+    const named = place < plain.length ? undefined : namedTags[place - plain.length]
+    const start = named?.prefix ?? plain[place]?.text ?? ''
+    if (!isTail && !mayEnd(start, text, index)) continue
+    if (!text.startsWith(start, index)) {
+      if (isTail && start.startsWith(text.slice(index))) return needMore
       continue
     }
-    const part = tag.read(text, index + tag.prefix.length, isEnded)
-    if (part === needMore) return needMore
-    if (part === null) continue
-    const isComplete = part.isComplete ?? true
-    const isExact = part.isExact && isComplete && tag.isVariant !== true
-    return {
-      kind: tag.kind,
-      name: part.name,
-      length: part.end - index,
-      isExact,
-      isComplete,
-      isText: part.isText ?? null,
-    }
+    const tag = named === undefined ? plain[place]?.tag : readName(named, text, index, isEnded)
+    if (tag) return tag
   }
-  return mayFollow ? needMore : null
+  return null
 }
 
-/** How many characters of a marker stand at a place. */
-function matchLength(text: string, index: number, marker: string): number {
-  let length = 0
-  while (length < marker.length && text.charCodeAt(index + length) === marker.charCodeAt(length)) length += 1
-  return length
+/** Reads a tag that has a name, at its prefix. */
+function readName(tag: NamedTag, text: string, index: number, isEnded: boolean): Tag | null | typeof needMore {
+  const part = tag.read(text, index + tag.prefix.length, isEnded)
+  if (part === null || part === needMore) return part
+  const isComplete = part.isComplete ?? true
+  const isExact = part.isExact && isComplete && tag.isVariant !== true
+  const isSpaced = text.charCodeAt(index + tag.prefix.length) === 32
+  const isText = part.isText ?? null
+  return { kind: tag.kind, name: part.name, length: part.end - index, isExact, isComplete, isText, isSpaced }
 }
 
 /**

@@ -68,8 +68,12 @@ type Step<Result> = Generator<undefined, Result, undefined>
 /** What stands at a place, white space aside. */
 type Place = Tag | 'text' | 'end'
 
-function isTag(place: Place | typeof needMore, ...kinds: readonly TagKind[]): place is Tag {
-  return typeof place === 'object' && (kinds.length === 0 || kinds.includes(place.kind))
+function isTag(place: Place, first: TagKind, second: TagKind = first, third: TagKind = first): place is Tag {
+  return typeof place === 'object' && (place.kind === first || place.kind === second || place.kind === third)
+}
+
+function followsCall(place: Place): boolean {
+  return place === 'end' || isTag(place, 'wrapper-close', 'wrapper-open', 'call-open')
 }
 
 function isFailure(value: object): value is Failure {
@@ -82,6 +86,10 @@ class TaggedReader {
   readonly #sink: CallSink
   #repairs = new Set<RepairCode>()
   #isBare = false
+  #sawLiteralNewline = false
+  /** What was read last, and where. */
+  #tag: Tag | 'text' = 'text'
+  #tagAt = -1
 
   constructor(dialect: TaggedDialect, source: Source, sink: CallSink) {
     this.#dialect = dialect
@@ -99,8 +107,11 @@ class TaggedReader {
     if (verdict === 'truncated') this.#sink.report(illFormedCall('truncated', source.captured()))
     if (verdict !== 'call') return verdict === 'truncated'
     for (;;) {
-      const reading = yield* this.#readCall(tag)
+      let reading = yield* this.#readCall(tag)
       const next = yield* this.#lookBehindCall()
+      if (next === 'over' && reading.kind === 'call' && (yield* this.#isCutShort())) {
+        reading = illFormedCall('ambiguous_nesting', source.captured())
+      }
       this.#sink.report(reading, { repairs: [...this.#repairs] })
       if (next !== 'call' || this.#sink.isFull) return true
       this.#repairs = new Set()
@@ -108,7 +119,7 @@ class TaggedReader {
       yield* this.#look()
       source.mark()
       tag = yield* this.#lookForCall()
-      if (!isTag(tag)) return true
+      if (!isTag(tag, 'call-open')) return true
       source.index += tag.length
     }
   }
@@ -138,6 +149,8 @@ class TaggedReader {
     if (this.#isBare && !(isKnown && tag.isComplete)) return 'prose'
     const next = yield* this.#look()
     if (next === 'end') return hasOwnWrapper && isKnown ? 'truncated' : 'prose'
+    // Tags around a word that is no tool are spoken of.
+    if (hasOwnWrapper && !isKnown && tag.isSpaced && isTag(next, 'call-close')) return 'prose'
     const isJson = next === 'text' && this.#source.window[this.#source.index] === '{'
     return isJson || isTag(next, 'parameter-open', 'call-close') ? 'call' : 'prose'
   }
@@ -153,15 +166,33 @@ class TaggedReader {
     const source = this.#source
     for (;;) {
       const code = source.skipSpace()
-      if (code === atEnd) return 'end'
       if (code === needMore) return needMore
-      if (code === 60) return readTag(this.#dialect.grammar, source.window, source.index, source.isEnded) ?? 'text'
       const length = code === 92 ? source.match('\\n') : 0
       if (length === needMore) return needMore
-      if (length === 0) return 'text'
+      if (length === 0) {
+        const place = code === atEnd ? 'end' : code === 60 ? this.#tagHere() : 'text'
+        if (place !== needMore && this.#sawLiteralNewline) {
+          // In front of text it belongs to that.
+          if (place !== 'text') this.#repairs.add('literal_newline')
+          this.#sawLiteralNewline = false
+        }
+        return place
+      }
       source.index += length
-      this.#repairs.add('literal_newline')
+      this.#sawLiteralNewline = true
     }
+  }
+
+  /** The tag at `source.index`. What was looked at before it was reached is not read twice. */
+  #tagHere(): Tag | 'text' | typeof needMore {
+    const { position } = this.#source
+    if (this.#tagAt === position) return this.#tag
+    const { window, index, isEnded } = this.#source
+    const tag = readTag(this.#dialect.grammar, window, index, isEnded)
+    if (tag === needMore) return needMore
+    this.#tagAt = position
+    this.#tag = tag ?? 'text'
+    return this.#tag
   }
 
   *#match(marker: string): Step<number> {
@@ -220,11 +251,41 @@ class TaggedReader {
     return this.#dialect.grammar.plain.filter(({ kind }) => kind === 'wrapper-close').map(({ text }) => text)
   }
 
+  /**
+   * Whether a value of the call ended too early: then its real end, a close tag
+   * with structure behind it, stands in what follows, before another call does.
+   * Goes behind that end; or back to where it was.
+   */
+  *#isCutShort(): Step<boolean> {
+    const source = this.#source
+    const end = source.position
+    for (;;) {
+      let tag = this.#nextTagNow()
+      for (; tag === needMore; tag = this.#nextTagNow()) yield
+      if (tag === 'end') break
+      source.index += tag.length
+      if (tag.kind === 'wrapper-close' || tag.kind === 'call-close' || tag.kind === 'parameter-open') continue
+      let next = this.#lookNow()
+      for (; next === needMore; next = this.#lookNow()) yield
+      if (tag.kind === 'wrapper-open' && isTag(next, 'call-open')) break
+      if (tag.kind === 'call-open' && isTag(next, 'parameter-open', 'call-close')) break
+      if (tag.kind !== 'parameter-close' || !tag.isExact) continue
+      if (isTag(next, 'parameter-open', 'call-close', 'wrapper-close')) {
+        yield* this.#recover(fail('ambiguous_nesting'))
+        const last = yield* this.#look()
+        if (isTag(last, 'wrapper-close')) source.index += last.length
+        return true
+      }
+    }
+    source.rewindTo(end)
+    return false
+  }
+
   /** Reads a call behind its opening tag, and goes behind its closing one; or behind what could not be read. */
   *#readCall(tag: Tag): Step<CallReading> {
     if (!tag.isExact) this.#repairs.add('bad_tag')
     const isGuess = !tag.isComplete && !this.#sink.tools.isKnown(tag.name)
-    const text = isGuess ? fail('bad_open_tag') : yield* this.#readCallText(tag)
+    const text = isGuess ? this.#failTag() : yield* this.#readCallText(tag)
     if (!isFailure(text)) return text
     const detail = this.#source.captured()
     yield* this.#recover(text)
@@ -236,7 +297,8 @@ class TaggedReader {
     const parameters: Parameter[] = []
     let json: CallReading | null = null
     for (;;) {
-      const next = yield* this.#look()
+      let next = this.#lookNow()
+      for (; next === needMore; next = this.#lookNow()) yield
       if (next === 'end') return fail('truncated')
       if (next === 'text') {
         const isJson = json === null && parameters.length === 0 && source.window[source.index] === '{'
@@ -289,13 +351,20 @@ class TaggedReader {
   }
 
   *#readParameter(call: Tag, tag: Tag): Step<Parameter | Failure> {
+    this.#source.index += tag.length
     if (!tag.isExact) {
-      if (!this.#isDeclared(call, tag)) return fail('bad_open_tag')
+      if (!this.#isDeclared(call, tag)) return this.#failTag()
       this.#repairs.add('bad_tag')
     }
-    this.#source.index += tag.length
     const value = yield* this.#readValue(call, tag)
-    return isFailure(value) ? value : { ...value, name: tag.name, isText: tag.isText }
+    if (isFailure(value)) return value
+    return { name: tag.name, start: value.start, end: value.end, isText: tag.isText }
+  }
+
+  /** Why a tag, which `source` is behind, can't be read. */
+  #failTag(): Failure {
+    const { isEnded, index, window } = this.#source
+    return fail(isEnded && index >= window.length ? 'truncated' : 'bad_open_tag')
   }
 
   #isDeclared(call: Tag, parameter: Tag): boolean {
@@ -304,20 +373,14 @@ class TaggedReader {
   }
 
   /** Goes to the next tag that is spelt out, and gives it. */
-  *#nextTag(): Step<Tag | 'end'> {
-    let tag = this.#nextTagNow()
-    for (; tag === needMore; tag = this.#nextTagNow()) yield
-    return tag
-  }
-
   #nextTagNow(): Tag | 'end' | typeof needMore {
     const source = this.#source
     const { grammar } = this.#dialect
     for (;;) {
       source.index = grammar.filter.next(source.window, source.index)
       if (source.index === source.window.length) return source.isEnded ? 'end' : needMore
-      const tag = readTag(grammar, source.window, source.index, source.isEnded)
-      if (tag === needMore || tag?.isComplete) return tag
+      const tag = this.#tagHere()
+      if (tag === needMore || (tag !== 'text' && tag.isComplete)) return tag
       source.index += 1
     }
   }
@@ -349,7 +412,14 @@ class TaggedReader {
         for (; next === needMore; next = this.#lookNow()) yield
         if (isTag(next, 'parameter-open', 'call-close'))
           return { failure: 'ambiguous_nesting', resume: 'close', nestedFrom: start }
-      } else if (yield* this.#closesAll(call, tag, isLineStart)) {
+      } else {
+        let isOver = tag.kind === 'parameter-open' && this.#startsParameter(call, tag, isLineStart)
+        if (tag.kind === 'call-close' || tag.kind === 'wrapper-close') {
+          let next = this.#lookNow()
+          for (; next === needMore; next = this.#lookNow()) yield
+          isOver = followsCall(next) || (next === 'text' && (yield* this.#hasSuffix()))
+        }
+        if (!isOver) continue
         source.rewindTo(end)
         return hasLooseClose ? fail('unexpected_text') : this.#endUnclosed(start, end)
       }
@@ -385,13 +455,9 @@ class TaggedReader {
     source.rewindTo(isClosed ? end : start)
   }
 
-  /** Whether a tag in a value ends the value though the value's own close tag is missing. */
-  *#closesAll(call: Tag, tag: Tag, isLineStart: boolean): Step<boolean> {
-    if (tag.kind === 'parameter-open') {
-      return tag.isExact && this.#isDeclared(call, tag) && (isLineStart || !this.#dialect.hasLayoutBreaks)
-    }
-    if (tag.kind !== 'call-close' && tag.kind !== 'wrapper-close') return false
-    return yield* this.#isBehindCall()
+  /** Whether a parameter's tag in a value starts the next one though the value's own close tag is missing. */
+  #startsParameter(call: Tag, tag: Tag, isLineStart: boolean): boolean {
+    return tag.isExact && (isLineStart || !this.#dialect.hasLayoutBreaks) && this.#isDeclared(call, tag)
   }
 
   #endUnclosed(start: number, end: number): Value | Failure {
@@ -413,7 +479,8 @@ class TaggedReader {
     const closes: TagKind = isWrapped ? 'wrapper-close' : 'call-close'
     let depth = 1
     for (;;) {
-      const tag = yield* this.#nextTag()
+      let tag = this.#nextTagNow()
+      for (; tag === needMore; tag = this.#nextTagNow()) yield
       if (tag === 'end') return
       if (tag.kind === opens && nestedFrom !== null) depth += 1
       if (tag.kind === closes) depth -= 1
@@ -428,11 +495,16 @@ class TaggedReader {
   /** Whether what follows can follow a call. Goes back to where it was. */
   *#isBehindCall(): Step<boolean> {
     const end = this.#source.position
-    const next = yield* this.#look()
-    const { callSuffix } = this.#dialect
-    const hasSuffix = next === 'text' && callSuffix !== null && (yield* this.#match(callSuffix)) > 0
+    let next = this.#lookNow()
+    for (; next === needMore; next = this.#lookNow()) yield
+    const isBehindCall = followsCall(next) || (next === 'text' && (yield* this.#hasSuffix()))
     this.#source.rewindTo(end)
-    return hasSuffix || next === 'end' || isTag(next, 'wrapper-close', 'wrapper-open', 'call-open')
+    return isBehindCall
+  }
+
+  *#hasSuffix(): Step<boolean> {
+    const { callSuffix } = this.#dialect
+    return callSuffix !== null && (yield* this.#match(callSuffix)) > 0
   }
 }
 
