@@ -139,6 +139,9 @@ export type ExecOutcome = ExecOutput &
     | { readonly kind: 'cancelled'; readonly reason: unknown }
   )
 
+/** What is written to a file; a text as UTF-8. A stream that fails fails the call. */
+export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>
+
 export interface FileOptions {
   readonly user?: string
   readonly signal?: AbortSignal
@@ -151,6 +154,14 @@ export interface WriteFileOptions extends FileOptions {
 
 export interface ReadFileOptions extends FileOptions {
   /** A larger file is refused with `sandbox_invalid_option`. Default 64 MiB. */
+  readonly maxBytes?: number
+}
+
+export interface DownloadOptions extends FileOptions {
+  /**
+   * When there is more, the download ends with `sandbox_invalid_option`: what a
+   * command left must not fill this machine's disk. Default 4 GiB.
+   */
   readonly maxBytes?: number
 }
 

@@ -131,6 +131,10 @@ function connectionOf({
   requestTimeoutMs = 60_000,
 }: E2bDriverOptions): Connection {
   if (apiKey === '') throw invalidOption('The e2b driver needs an API key')
+  if (sandboxUrl === undefined && (process.env.E2B_SANDBOX_URL ?? '') !== '') {
+    // The SDK takes it whatever it is told, and would send the tokens of these sandboxes there.
+    throw invalidOption('E2B_SANDBOX_URL is set, and the SDK would use it: give the option sandboxUrl, or unset it')
+  }
   return {
     apiKey,
     domain,
