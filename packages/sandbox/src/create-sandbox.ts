@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, isAgentRlError, type Logger, SandboxError } from '@agentrl/spec'
 import { checkInteger } from './boot-options.ts'
 import { commandFiles } from './command-files.ts'
 import { commandText, execEvent, failedCommand, redactEvent } from './exec-report.ts'
-import { createFileCalls } from './file-calls.ts'
+import { contentOf, createFileCalls } from './file-calls.ts'
 import { type PreparedCommand, prepareCommand, prepareLimits } from './prepare-command.ts'
 import { createRedactor } from './redact.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -146,8 +145,7 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
   /** Under a name that nobody can know before: what a command planted in /tmp must not be run, nor written through. */
   async function writeScript(script: string, start: Omit<StartCommand, 'argv'>): Promise<StartCommand> {
     const path = `/tmp/.agentrl-command-${randomBytes(8).toString('hex')}.sh`
-    const content = Readable.from([Buffer.from(script)])
-    await files.writeFile(path, content, { mode: 0o644, signal: ending.signal })
+    await files.writeFile(path, contentOf(script), { mode: 0o644, signal: ending.signal })
     return { ...start, argv: ['/bin/sh', backend.commandPath(path)] }
   }
 
@@ -182,7 +180,7 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     }),
     async extendLifetime(lifetimeMs) {
       checkOpen()
-      checkInteger('lifetimeMs', lifetimeMs, 1, 86_400_000)
+      checkInteger('lifetimeMs', lifetimeMs, 1, backend.capabilities.maxLifetimeMs)
       await backend.extendLifetime?.(lifetimeMs)
       checkOpen()
       clearTimeout(lifetimeTimer)

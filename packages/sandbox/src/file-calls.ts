@@ -1,5 +1,4 @@
 import { access } from 'node:fs/promises'
-import { addAbortSignal, Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, isAgentRlError, SandboxError } from '@agentrl/spec'
 import { checkInteger } from './boot-options.ts'
@@ -17,8 +16,6 @@ type FileWork<T> = (path: string, call: FileCall) => Promise<T>
 
 /** A file call that takes longer waits for something that will not come. */
 const maxFileCallMs = 600_000
-/** So long an aborted call may take to end by itself; then its caller hears of it anyway. */
-const abandonMs = 5_000
 
 export interface FileCallParts {
   readonly files: FileBackend
@@ -26,6 +23,8 @@ export interface FileCallParts {
   readonly clock: Clock
   /** Aborts when the sandbox ends. */
   readonly ending: AbortSignal
+  /** How long an aborted call may take to end by itself; then its caller hears of it anyway. Default 5,000. */
+  readonly abandonMs?: number
   /** Throws the reason when the sandbox has ended, or the signal was aborted. */
   checkOpen(signal?: AbortSignal): void
   /** Work that disposal waits for. */
@@ -41,7 +40,7 @@ export interface FileCallParts {
 export function createFileCalls(
   parts: FileCallParts,
 ): Pick<Sandbox, 'writeFile' | 'readFile' | 'readText' | 'readStream' | 'exists' | 'upload' | 'download'> {
-  const { files, workdir, clock, ending, checkOpen, track, trace } = parts
+  const { files, workdir, clock, ending, abandonMs = 5_000, checkOpen, track, trace } = parts
 
   function limitCall(path: string, { user, signal: given }: FileOptions): { normal: string; call: FileCall } {
     checkOpen(given)
@@ -65,7 +64,7 @@ export function createFileCalls(
   async function fileCall<T>(path: string, options: FileOptions, make: FileWork<T>): Promise<T> {
     const { normal, call } = limitCall(path, options)
     try {
-      return await unlessAbandoned(track(make(normal, call)), call.signal)
+      return await unlessAbandoned(track(make(normal, call)), call.signal, abandonMs)
     } catch (error) {
       throw failure(error, path, call, options)
     }
@@ -143,24 +142,64 @@ export function createFileCalls(
  * its source says nothing. To the other end of a connection a source that
  * failed looks like one that ended: `throwIfFailed` tells.
  */
-function watchContent(content: FileContent, signal: AbortSignal): { stream: Readable; throwIfFailed(): void } {
-  if (typeof content === 'string') return watchContent(Buffer.from(content), signal)
-  if (content instanceof Uint8Array) return { stream: Readable.from([content]), throwIfFailed() {} }
+function watchContent(
+  content: FileContent,
+  signal: AbortSignal,
+): { stream: AsyncIterable<Uint8Array>; throwIfFailed(): void } {
+  const source = typeof content === 'string' ? Buffer.from(content) : content
   let failed: { readonly error: unknown } | undefined
-  const stream = addAbortSignal(signal, Readable.from(content))
-  stream.on('error', (error) => {
-    failed = { error }
-  })
+  async function* watched(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* source instanceof Uint8Array ? [source] : untilAborted(source, signal)
+    } catch (error) {
+      failed = { error }
+      throw error
+    }
+  }
   return {
-    stream,
+    stream: watched(),
     throwIfFailed() {
       if (failed !== undefined) throw failed.error
     },
   }
 }
 
+/** A text as a stream of one chunk. */
+export async function* contentOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+/** Not `Readable.from` with a signal: that waits, before it ends, for a source that may say nothing for ever. */
+async function* untilAborted(content: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const source = content[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await nextUnlessAborted(source, signal)
+      if (next.done === true) return
+      yield next.value
+    }
+  } finally {
+    source.return?.().catch(() => {})
+  }
+}
+
+function nextUnlessAborted(
+  source: AsyncIterator<Uint8Array>,
+  signal: AbortSignal,
+): Promise<IteratorResult<Uint8Array, unknown>> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    source
+      .next()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
 /** The result of a call, or its failure soon after the abort: a driver that hangs must not hold its caller. */
-async function unlessAbandoned<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function unlessAbandoned<T>(work: Promise<T>, signal: AbortSignal, abandonMs: number): Promise<T> {
   const settled = new AbortController()
   const abandoned = new Promise<never>((_, reject) => {
     const onAbort = (): void => {

@@ -19,6 +19,8 @@ export interface SandboxCapabilities {
   readonly hasResources: boolean
   /** `mounts` are accepted. */
   readonly hasMounts: boolean
+  /** The longest life that can be asked for: what the driver, or the gateway behind it, grants. */
+  readonly maxLifetimeMs: number
   /** The kinds of egress policy that are enforced. */
   readonly egress: readonly EgressPolicy['kind'][]
 }
@@ -63,7 +65,7 @@ export interface BootOptions {
   readonly inheritEnv?: readonly string[]
   /** Default `/app`. */
   readonly workdir?: string
-  /** The sandbox ends by itself after this long. Default 3,600,000; at most 86,400,000. */
+  /** The sandbox ends by itself after this long. Default 3,600,000; at most `maxLifetimeMs` of the capabilities. */
   readonly lifetimeMs?: number
   readonly resources?: SandboxResources
   /** Folders and files of the host that are visible inside, read-only. */

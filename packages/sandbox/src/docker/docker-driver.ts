@@ -13,7 +13,7 @@ import {
 } from '@agentrl/spec'
 import type Docker from 'dockerode'
 import type { Container, ContainerCreateOptions, ContainerInfo } from 'dockerode'
-import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { maxLifetimeMs, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { sandboxMarks } from '../command-environment.ts'
 import { type EgressRoutes, openEgressRoutes } from '../egress-routes.ts'
@@ -96,6 +96,7 @@ function capabilitiesOf(options: DockerDriverOptions): SandboxCapabilities {
     hasResources: true,
     // Both bind something of this machine into the container.
     hasMounts: isLocalDaemon(options),
+    maxLifetimeMs,
     egress: isLocalDaemon(options) ? ['none', 'adapter', 'hosts', 'open'] : ['none', 'open'],
   }
 }
