@@ -101,8 +101,10 @@ export function createFileCalls(
     writeFile: (path, content, options = {}) =>
       tracedCall({ kind: 'file-write', path }, options, async (normal, call) => {
         const source = watchContent(content, call.signal)
-        await files.writeFile(normal, source.stream, { ...call, mode: options.mode ?? 0o644 })
-        source.throwIfFailed()
+        // What a source has to say goes before what a driver makes of it.
+        await files
+          .writeFile(normal, source.stream, { ...call, mode: options.mode ?? 0o644 })
+          .finally(() => source.throwIfFailed())
       }),
     readFile,
     readText: async (path, options) => new TextDecoder().decode(await readFile(path, options)),

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createConnection, createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forward, makeCertificate, startSshDaemon } from '../__fixtures__/remote-daemon.ts'
 import type { BootOptions } from '../sandbox-types.ts'
 import { buildDockerImage } from './build-docker-image.ts'
 import { createDockerDriver } from './docker-driver.ts'
@@ -88,12 +90,7 @@ describe('the docker driver with a daemon', () => {
   })
 
   test('a daemon is reached over tcp as well', async () => {
-    const forwarder = createServer({ allowHalfOpen: true }, (client) => {
-      const daemon = createConnection({ path: host.replace('unix://', ''), allowHalfOpen: true })
-      client.pipe(daemon).pipe(client)
-      client.on('error', () => daemon.destroy())
-      daemon.on('error', () => client.destroy())
-    })
+    const forwarder = createServer({ allowHalfOpen: true }, (client) => forward(client, host))
     await new Promise<void>((resolve) => forwarder.listen(0, '127.0.0.1', resolve))
     const { port } = forwarder.address() as AddressInfo
     const sandbox = await createDockerDriver({ host: `tcp://127.0.0.1:${port}`, image }).boot(options)
@@ -102,6 +99,59 @@ describe('the docker driver with a daemon', () => {
     } finally {
       await sandbox[Symbol.asyncDispose]()
       forwarder.close()
+    }
+  })
+
+  test('a shell that was replaced by one that hangs or floods keeps nobody waiting, and the sandbox ends', async () => {
+    for (const program of ['while :; do :; done', 'while :; do echo flood; done']) {
+      const sandbox = await createDockerDriver({ host, image }).boot(options)
+      await sandbox.writeFile('/bin/own-shell', `#!/bin/sh-real\n${program}\n`, { mode: 0o755 })
+      const running = sandbox.exec('ln -s busybox /bin/sh-real; ln -sf own-shell /bin/sh; /bin/busybox sleep 600', {
+        timeoutMs: 500,
+        graceMs: 0,
+      })
+      await expect(running).rejects.toMatchObject({ code: expect.stringMatching(/^sandbox_(survivors|exec_failed)$/) })
+      await expect(sandbox.readFile('/x', { signal: AbortSignal.timeout(500) })).rejects.toMatchObject({})
+      await sandbox[Symbol.asyncDispose]()
+      const listed = await createDockerDriver({ host, image }).list()
+      expect(listed.filter(({ id }) => id === sandbox.id)).toEqual([])
+    }
+  }, 120_000)
+
+  test('a daemon is reached over tcp with TLS, and not with the certificate of another', async () => {
+    const [ours, other] = [makeCertificate(join(folder, 'ours')), makeCertificate(join(folder, 'other'))]
+    const forwarder = createTlsServer(
+      { ...ours, requestCert: true, rejectUnauthorized: true, allowHalfOpen: true },
+      (client) => forward(client, host),
+    )
+    await new Promise<void>((resolve) => forwarder.listen(0, '127.0.0.1', resolve))
+    const address = `tcp://127.0.0.1:${(forwarder.address() as AddressInfo).port}`
+    try {
+      const sandbox = await createDockerDriver({ host: address, image, tls: ours }).boot(options)
+      expect((await sandbox.exec('cat; echo out', { stdin: 'in ' })).stdout).toBe('in out\n')
+      await sandbox[Symbol.asyncDispose]()
+      const stranger = createDockerDriver({ host: address, image, tls: other })
+      await expect(stranger.boot(options)).rejects.toMatchObject({ code: 'sandbox_boot_failed' })
+    } finally {
+      forwarder.close()
+    }
+  })
+
+  test('a daemon is reached over ssh, and not when its key is another', async () => {
+    const daemon = await startSshDaemon(join(folder, 'ssh'), host)
+    try {
+      const driver = createDockerDriver({ ...daemon.connection, image })
+      const sandbox = await driver.boot(options)
+      expect((await sandbox.exec('cat; echo out', { stdin: 'in ' })).stdout).toBe('in out\n')
+      await sandbox.writeFile('/data', 'x'.repeat(1_000_000))
+      expect((await sandbox.readFile('/data')).length).toBe(1_000_000)
+      await sandbox[Symbol.asyncDispose]()
+      const wrongKey = { ...daemon.connection, sshHostKey: `SHA256:${'A'.repeat(43)}` }
+      await expect(createDockerDriver({ ...wrongKey, image }).boot(options)).rejects.toMatchObject({
+        code: 'sandbox_boot_failed',
+      })
+    } finally {
+      await daemon[Symbol.asyncDispose]()
     }
   })
 })

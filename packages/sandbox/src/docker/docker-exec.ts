@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import { excerpt, SandboxError } from '@agentrl/spec'
 import type { Container, Exec } from 'dockerode'
@@ -8,6 +7,7 @@ import { invalidOption } from '../invalid-option.ts'
 import { createOutputCollector } from '../output-collector.ts'
 import type { RunningCommand, StartCommand } from '../sandbox-backend.ts'
 import { commandProcessGroup } from '../sandbox-process-group.ts'
+import { drained } from '../write-part.ts'
 import { callError } from './connect-docker.ts'
 import { demuxStream } from './demux-stream.ts'
 
@@ -103,7 +103,7 @@ function feed(stream: Duplex, input: StartCommand['stdin']): void {
 async function writeAll(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of input) {
     if (stream.destroyed) return
-    if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+    if (!stream.write(chunk)) await drained(stream)
   }
   stream.end()
 }
