@@ -25,6 +25,13 @@ test.each([1_990, 1_995, 2_000, 2_005, 262_140, 262_150])(
   },
 )
 
+test('nor of a long one that what is looked through begins in the middle of', () => {
+  const long = Array.from({ length: 4_000 }, (_, number) => `${number}`.padStart(5, 'x')).join('')
+  const event = execEvent('run', { cwd: '/' }, outcomeOf(long.repeat(20)))
+  const text = JSON.stringify(redactEvent(event, createRedactor({ SSH_KEY: long })))
+  expect(text.replaceAll('[redacted]', '')).not.toMatch(/x\d{4}x/)
+})
+
 test.each([480, 490, 500, 510])('nor in the error of a command, %i bytes before the end', (distance) => {
   const outcome = outcomeOf(`${'a'.repeat(1_000)}${secret}${'b'.repeat(distance)}`)
   const { message, details } = failedCommand(`${'c'.repeat(190)}${secret}`, outcome, redact)

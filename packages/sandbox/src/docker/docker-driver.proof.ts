@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -69,9 +70,10 @@ describe('the docker driver with a daemon', () => {
     const resources = { cpus: 0.5, memoryBytes: 64 * 1024 * 1024, maxProcesses: 64 }
     const sandbox = await createDockerDriver({ host, image }).boot({ ...options, resources })
     try {
-      const memory = await sandbox.exec('head -c 200000000 /dev/zero | tail -c 150000000 | wc -c')
-      const forks = await sandbox.exec('i=0; while [ $i -lt 80 ]; do sleep 5 & i=$((i + 1)); done; wait')
       const privileges = await sandbox.exec('grep NoNewPrivs /proc/self/status')
+      const memory = await sandbox.exec('head -c 200000000 /dev/zero | tail -c 150000000 | wc -c')
+      // The last one: until these are over, there is no room for another command.
+      const forks = await sandbox.exec('i=0; while [ $i -lt 80 ]; do sleep 5 & i=$((i + 1)); done; wait')
       expect(memory.stdout.trim()).not.toBe('150000000')
       expect(forks.stderr).toContain('fork')
       expect(privileges.stdout.trim().at(-1)).toBe('1')
@@ -100,6 +102,24 @@ describe('the docker driver with a daemon', () => {
       await sandbox[Symbol.asyncDispose]()
       forwarder.close()
     }
+  })
+
+  test('the policy "open" gives the network that the driver was told of, and names one that does not exist', async () => {
+    const server = createHttpServer((_, response) => response.end('of the host'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    const open: BootOptions = { ...options, egress: { kind: 'open' } }
+    const sandbox = await createDockerDriver({ host, image, network: 'host' }).boot(open)
+    try {
+      expect((await sandbox.exec(`wget -qO- http://${address}/`)).stdout).toBe('of the host')
+    } finally {
+      await sandbox[Symbol.asyncDispose]()
+      server.close()
+    }
+    await expect(createDockerDriver({ host, image, network: 'no-such-net' }).boot(open)).rejects.toMatchObject({
+      code: 'sandbox_boot_failed',
+      message: expect.stringMatching(/^The Docker daemon answered 404: .*no-such-net/),
+    })
   })
 
   test('a shell that was replaced by one that hangs or floods keeps nobody waiting, and the sandbox ends', async () => {

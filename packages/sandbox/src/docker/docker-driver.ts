@@ -268,7 +268,8 @@ async function removeContainer(container: Container): Promise<void> {
 function bootError(error: unknown, image: string): SandboxError {
   if (error instanceof SandboxError) return error
   const status = statusOf(error)
-  if (status === 404) {
+  // A network that does not exist is a 404 too.
+  if (status === 404 && !/network/i.test(reasonOf(error))) {
     return new SandboxError('sandbox_boot_failed', `The Docker daemon has no image "${image}": ${reasonOf(error)}`, {
       cause: error,
     })
