@@ -77,6 +77,16 @@ export const lifecycleCases: readonly ConformanceCase[] = [
       if (needsProc(setup) === undefined) assert.equal(await settleProcesses(seconds, 0, 0), 0)
     },
   ),
+  sandboxCase(
+    'folders without rights, and deeper than a path is long, end with the sandbox',
+    async ({ sandbox, setup }) => {
+      const nest = `name=$(printf %0200d 0); i=0; while [ $i -lt 30 ]; do mkdir $name && cd $name; i=$((i + 1)); done
+      mkdir closed && touch closed/file && chmod 0 closed`
+      assert.equal(ending(await sandbox.exec(nest)), 'exited 0')
+      await sandbox[Symbol.asyncDispose]()
+      assert.equal(await isListed(setup.driver, sandbox.id), false)
+    },
+  ),
   sandboxCase('processes without end that each start another end with the sandbox', async ({ sandbox, setup }) => {
     const seconds = uniqueSleep()
     // Each lives for a moment and starts the next, so that whoever looks for them comes too late.
