@@ -123,6 +123,17 @@ describe('a request that comes again', () => {
     expect([...(third?.promptIds.slice(0, inherited.length) ?? [])]).toEqual(inherited)
   })
 
+  test('a reply that seemed lost, and from which the client goes on, had arrived', async () => {
+    const gone = new AbortController()
+    const reply = await ask([system, user('go')], { signal: gone.signal })
+    gone.abort()
+    await ask([system, user('go'), reply, user('and?')])
+    expect(outcome().buckets).toEqual({ trained: outputTokens(0, 1) })
+    await ask([system, user('go')])
+    expect(engine.sampled).toHaveLength(3)
+    expect(session.counters.toJSON()).toMatchObject({ lost_reply_arrived: 1 })
+  })
+
   test('a reply that was lost, and that the client never asks for again, is disconnected', async () => {
     const gone = new AbortController()
     await ask([system, user('go')], { signal: gone.signal })
@@ -279,6 +290,16 @@ test('replies that broke their format are left out where the session says so', a
   await ask([system, user('go'), reply, user('on')])
   expect(outcome().buckets).toEqual({ ill_formed_policy: outputTokens(0), trained: outputTokens(1) })
   expect(outcome().samples).toHaveLength(1)
+})
+
+test('a reply that broke its format stays left out when it is lost and sent again', async () => {
+  open({ illFormedTurns: 'context' })
+  const gone = new AbortController()
+  await ask([system, user('go')], { says: '<tool_call>\n{"name": \n</tool_call>', signal: gone.signal })
+  gone.abort()
+  await ask([system, user('go')])
+  expect(engine.sampled).toHaveLength(1)
+  expect(outcome().buckets).toEqual({ ill_formed_policy: outputTokens(0) })
 })
 
 test('a call of a tool that was not offered reaches the client, and is flagged', async () => {

@@ -73,7 +73,10 @@ export interface TurnHandle {
 }
 
 /** Why sampled tokens never became part of a turn, or no longer are. */
-export type DiscardReason = Extract<Bucket, 'engine_aborted' | 'rewrite_merged' | 'stop_token_mismatch'>
+export type DiscardReason = Extract<
+  Bucket,
+  'disconnected' | 'engine_aborted' | 'rewrite_merged' | 'stop_token_mismatch'
+>
 
 /** Where a request continues what was sampled before. */
 export interface Inheritance {
@@ -152,6 +155,12 @@ export class Trajectory {
       absorbed: inherited === null ? null : explainEcho(inherited, promptMessages),
       tokenDrift: turn === null ? null : findTokenDrift(turn, promptIds as Int32Array),
     }
+  }
+
+  /** The reply that a request goes on from; null if there is none. */
+  inheritedReply(promptMessages: readonly Message[], head = ''): TurnHandle | null {
+    const root = this.#roots.get(head)
+    return root === undefined ? null : (lastGenerated(this.#find(root, promptMessages))?.node ?? null)
   }
 
   /** Replies that were sampled for exactly these messages, in the order in which they were. */
