@@ -44,7 +44,7 @@ export async function runTurn(
     const prompt = await buildPrompt(session, request, parts)
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
     for (const key of ignored) session.counters.add(`sampling_ignored.${key}`)
-    for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
+    for (const field of request.droppedFields) session.counters.addNamed('field_dropped', field)
     const sampled = await sampleTurn(
       {
         requestId: `${session.handle}_t${turnNumber}`,
@@ -119,7 +119,13 @@ async function readReply(
   }
   const parsed = passUndeclaredCalls(parseModelOutput(rawText, parsing), { rawText, parsing })
   countParsed(session, parsed)
-  const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
+  const { message, finish, isStopString } = toWireMessage(parsed, {
+    rawText,
+    finishReason,
+    request,
+    newId: parts.newId,
+  })
+  if (isStopString) session.counters.add('stop_string_cut')
   rememberCallIds(session, parsed, message)
   const reply: ChatReply = {
     id: `msg_${parts.newId()}`,
