@@ -168,6 +168,7 @@ async function buildPrompt(session: Session, request: ChatRequest, parts: TurnPa
   if (isRefused) session.counters.add('inherit_not_possible')
   session.counters.add('control_token_in_content', rendered.protectedTokens)
   session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
+  session.counters.add('image_as_text', rendered.imagesAsText)
   const maxNewTokens = replyBudget({
     promptTokens: rendered.ids.length,
     maxContextTokens: session.options.maxContextTokens,
