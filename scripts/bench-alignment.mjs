@@ -81,18 +81,20 @@ const rest = at(turnsOfOurs, 50, 'rest') / at(turnsOfOurs, 5, 'rest')
 say('', `Everything else at turn 50 / turn 5, for equal new bytes: ${rest.toFixed(2)}`)
 
 say('', 'Linearizing one session (CPU ms):', '')
-say('| turns | tokens | ours | slime | slime / ours |', '|---:|---:|---:|---:|---:|')
+say('| turns | tokens | ours | ns a token | slime | slime / ours |', '|---:|---:|---:|---:|---:|---:|')
 for (const [turns, newTokens] of [
   [250, 40],
   [500, 40],
   [1000, 40],
-  [1000, 400],
   [2000, 40],
+  [4000, 40],
+  [1000, 400],
 ]) {
   const own = ours('linearize', turns, newTokens, 51)
   const other = turns * newTokens > 100_000 ? null : peer('linearize', slime, turns, newTokens, 5)
   const ratio = other === null ? '' : `${(other.milliseconds / own.cpuMs).toFixed(0)} ×`
-  say(`| ${turns} | ${own.tokens} | ${ms(own.cpuMs)} | ${ms(other?.milliseconds)} | ${ratio} |`)
+  const each = ((own.cpuMs * 1e6) / own.tokens).toFixed(0)
+  say(`| ${turns} | ${own.tokens} | ${ms(own.cpuMs)} | ${each} | ${ms(other?.milliseconds)} | ${ratio} |`)
 }
 
 const crowd = ours('sessions', tokenizer, 512, 3)

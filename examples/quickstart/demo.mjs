@@ -24,7 +24,7 @@ const args = [
 ]
 
 console.error(`$ agentrl ${args.map((arg) => (arg.includes(here) ? relative(process.cwd(), arg) : arg)).join(' ')}\n`)
-const cli = require.resolve('agentrl/package.json').replace(/package\.json$/, 'dist/main.js')
+const cli = require.resolve('agentrl/package.json').replace(/package\.json$/, 'bin/agentrl.js')
 const child = spawn(process.execPath, [cli, ...args], { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => {

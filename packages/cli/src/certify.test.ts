@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli } from './run-cli.ts'
+import { runCaptured } from './testing/run-captured.ts'
 
 /** Promises of `agentrl certify`, with a vocabulary of bytes and a few control tokens. */
 let folder: string
@@ -52,14 +52,7 @@ function byteLetter(byte: number): string {
   return String.fromCodePoint(isPrintable(byte) ? byte : 0x100 + unprintableBefore)
 }
 
-async function certify(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const output = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) }
-  const argumentsList = ['certify', '--tokenizer', folder, ...argv]
-  const code = await runCli(argumentsList, output, new AbortController().signal)
-  return { code, out: out.join(''), err: err.join('') }
-}
+const certify = (...argv: string[]) => runCaptured('certify', '--tokenizer', folder, ...argv)
 
 describe('agentrl certify', () => {
   test('prints a verdict for each shape of conversation, and ends with 0 when they are exact', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLocalDriver, processOwner } from '@agentrl/sandbox'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { runCli } from './run-cli.ts'
+import { runCaptured } from './testing/run-captured.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -11,13 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-async function doctor(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const output = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) }
-  const code = await runCli(['doctor', '--sandbox-folder', folder, ...argv], output, new AbortController().signal)
-  return { code, out: out.join(''), err: err.join('') }
-}
+const doctor = (...argv: string[]) => runCaptured('doctor', '--sandbox-folder', folder, ...argv)
 
 /** This process under another start time: an owner that is gone. */
 const deadOwner = processOwner().replace(/\d+$/, '7')

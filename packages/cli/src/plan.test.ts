@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli } from './run-cli.ts'
+import { runCaptured } from './testing/run-captured.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -10,19 +10,11 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-async function run(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const output = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) }
-  const code = await runCli(argv, output, new AbortController().signal)
-  return { code, out: out.join(''), err: err.join('') }
-}
-
 /** `agentrl plan` over a file with this text. */
 async function plan(text: string, ...argv: string[]) {
   const file = join(folder, 'lengths')
   await writeFile(file, text)
-  return run('plan', '--lengths', file, ...argv)
+  return runCaptured('plan', '--lengths', file, ...argv)
 }
 
 const fiveLong = '49000 49000 90000 90000 90000'
@@ -54,6 +46,14 @@ cp 2                      2              1700         0.85        0.0 %     11.2
 
 Go ahead.
 `)
+  })
+
+  test('refuses samples whose earlier reasoning was treated in two ways: they are no batch', async () => {
+    const row = (historyReasoning: string) =>
+      JSON.stringify({ tokens: [1, 2], rollout_id: 0, metadata: { history_reasoning: historyReasoning } })
+    const mixed = await plan(`${row('keep')}\n${row('keep')}\n${row('template')}\n`, '--dp', '1', '--max-tokens', '10')
+    expect(mixed).toMatchObject({ code: 1, out: '' })
+    expect(mixed.err).toMatch(/line 1 has "keep", the sample in line 3 has "template".*trajectory_mixed_history/s)
   })
 
   test('refuses a peak over the cap with status 2 and the settings that would help', async () => {
@@ -119,7 +119,7 @@ Go ahead.
   })
 
   test('a file that is not there and missing settings are wrong usage', async () => {
-    expect(await run('plan', '--lengths', '/nowhere', '--dp', '1', '--max-tokens', '7')).toMatchObject({
+    expect(await runCaptured('plan', '--lengths', '/nowhere', '--dp', '1', '--max-tokens', '7')).toMatchObject({
       code: 2,
       err: expect.stringMatching(/\/nowhere.*\[config_invalid\]/),
     })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runCli } from './run-cli.ts'
+import { runCaptured } from './testing/run-captured.ts'
 
 /** Promises of the command line: one clear line for what is wrong, and a status that says so. */
 const quickstart = fileURLToPath(new URL('../../../examples/quickstart', import.meta.url))
@@ -20,16 +20,8 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-async function run(...argv: string[]) {
-  const out: string[] = []
-  const err: string[] = []
-  const output = { out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) }
-  const code = await runCli(argv, output, new AbortController().signal)
-  return { code, out: out.join(''), err: err.join('') }
-}
-
 const rollout = (...argv: string[]) =>
-  run(
+  runCaptured(
     'rollout',
     '--tasks',
     join(tasks, 'fix-slug'),
@@ -46,7 +38,7 @@ const rollout = (...argv: string[]) =>
 
 describe('help and usage', () => {
   test.each([['--help'], ['rollout', '--help'], ['convert', '--help']])('%s %s is worth reading', async (...argv) => {
-    const { code, out } = await run(...argv.filter((arg) => arg !== undefined))
+    const { code, out } = await runCaptured(...argv.filter((arg) => arg !== undefined))
     expect(code).toBe(0)
     expect(out).toContain('Usage: agentrl')
     expect(out.length).toBeGreaterThan(200)
@@ -60,7 +52,7 @@ describe('help and usage', () => {
     [['rollout', '--sandbox', 'chroot'], /Allowed choices are bubblewrap, local/],
     [['rollout', '--tool-call-format', 'xml'], /Allowed choices are .*hermes/],
   ])('%j is wrong usage', async (argv, message) => {
-    const { code, err } = await run(...argv)
+    const { code, err } = await runCaptured(...argv)
     expect(code).toBe(2)
     expect(err).toMatch(message)
   })
@@ -68,7 +60,7 @@ describe('help and usage', () => {
 
 describe('bad input', () => {
   const rolloutAt = (flags: Record<string, string>) =>
-    run(
+    runCaptured(
       'rollout',
       ...Object.entries({
         '--tasks': tasks,
@@ -117,7 +109,7 @@ describe('bad input', () => {
     await cp(join(tasks, 'fix-slug'), join(mixed, 'fix-slug'), { recursive: true })
     await cp(join(tasks, 'fix-slug'), join(mixed, 'broken'), { recursive: true })
     await writeFile(join(mixed, 'broken', 'task.toml'), 'version = ')
-    const { code, err, out } = await run('convert', '--tasks', mixed)
+    const { code, err, out } = await runCaptured('convert', '--tasks', mixed)
     expect(code).toBe(0)
     expect(err).toMatch(/left out: .*broken.*\[task_invalid\]/)
     expect(out.trim().split('\n')).toHaveLength(1)

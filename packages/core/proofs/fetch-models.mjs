@@ -12,28 +12,33 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const cache = fileURLToPath(new URL('../../../.cache/models/', import.meta.url))
 
-/** The source distribution that carries the templates; building it is not needed. */
-const templatesPackage = { name: 'llama-cpp-python', version: '0.3.36', backend: 'scikit-build-core==0.11.6' }
+/** What carries templates: a source distribution, which need not be built, and a wheel. */
+const llamaCppPython = { name: 'llama-cpp-python', version: '0.3.36', backend: 'scikit-build-core==1.1.2' }
+const xinference = { name: 'xinference', version: '4.1.0' }
 const tokenizerVersion = '3.7.2'
 
-/** The folder of `<name>.jinja` files, and where it is from. */
+/** The folder of `<name>.jinja` files, and where they are from. */
 export async function fetchTemplates() {
-  const { name, version, backend } = templatesPackage
-  const folder = join(cache, `${name}-${version}`)
-  const origin = `${name} ${version} (PyPI), vendor/llama.cpp/models/templates`
+  const packages = [llamaCppPython, xinference].map(({ name, version }) => `${name} ${version}`)
+  const folder = join(cache, `templates of ${packages.join(', ')}`)
+  const origin = `${packages.join(' and ')} (PyPI)`
   if (existsSync(folder)) return { folder, origin }
   const work = join(cache, 'download')
-  const venv = join(work, 'venv')
+  const pip = join(work, 'venv/bin/pip')
   await mkdir(work, { recursive: true })
-  await run('python3', ['-m', 'venv', venv])
-  await run(join(venv, 'bin/pip'), ['install', '-q', backend])
-  const download = ['download', '-q', '--no-deps', '--no-build-isolation', '--no-binary', name, '--dest', work]
-  await run(join(venv, 'bin/pip'), [...download, `${name}==${version}`])
-  const archive = (await readdir(work)).find((file) => file.endsWith('.tar.gz'))
-  const stem = archive.replace('.tar.gz', '')
-  const inside = `${stem}/vendor/llama.cpp/models/templates`
-  await run('tar', ['xzf', join(work, archive), '-C', work, inside])
-  await rename(join(work, inside), folder)
+  await run('python3', ['-m', 'venv', join(work, 'venv')])
+  await run(pip, ['install', '-q', llamaCppPython.backend])
+  const download = ['download', '-q', '--no-deps', '--dest', work]
+  const fromSource = ['--no-build-isolation', '--no-binary', llamaCppPython.name]
+  await run(pip, [...download, ...fromSource, `${llamaCppPython.name}==${llamaCppPython.version}`])
+  await run(pip, [...download, `${xinference.name}==${xinference.version}`])
+  const files = await readdir(work)
+  const archiveOf = (suffix) => join(work, files.find((file) => file.endsWith(suffix)) ?? '')
+  const extracted = join(work, 'templates')
+  await mkdir(extracted, { recursive: true })
+  const script = fileURLToPath(new URL('extract-templates.py', import.meta.url))
+  await run(join(work, 'venv/bin/python'), [script, extracted, archiveOf('.tar.gz'), archiveOf('.whl')])
+  await rename(extracted, folder)
   return { folder, origin }
 }
 

@@ -35,6 +35,16 @@ const deepSeek = {
   specialTokens: { bos_token: '<｜begin▁of▁sentence｜>', eos_token: '<｜end▁of▁sentence｜>' },
 }
 
+/** Vocabularies whose ids are compared with Python's, each with the template that writes its control tokens. */
+export const vocabularies = [
+  { package: 'qwen3', template: 'Qwen-Qwen3-0.6B' },
+  { package: 'qwen2_5', template: 'Qwen-Qwen2.5-7B-Instruct' },
+  { package: 'llama3_2', template: 'meta-llama-Llama-3.1-8B-Instruct' },
+  { package: 'gptoss', template: 'openai-gpt-oss-120b' },
+  { package: 'deepseek_v3', template: 'deepseek-ai-DeepSeek-V3.1' },
+  { package: 'mistral_nemo', template: 'mistralai-Mistral-Nemo-Instruct-2407' },
+]
+
 export const models = [
   {
     name: 'ChatML (Hermes 3)',
@@ -53,6 +63,14 @@ export const models = [
   },
   { name: 'Qwen3-Coder', template: 'Qwen3-Coder', package: 'qwen3', stops: qwenTokens },
   { name: 'Qwen3.5', template: 'Qwen3.5-4B', package: 'qwen3', stops: qwenTokens },
+  { name: 'Qwen3.6', template: 'xinference-qwen3.6', package: 'qwen3', stops: qwenTokens },
+  { name: 'Qwen3-Next', template: 'xinference-Qwen3-Next-Thinking', package: 'qwen3', stops: qwenTokens },
+  {
+    name: 'GLM-4.5',
+    template: 'xinference-glm-4.5',
+    tokens: glmTokens,
+    stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
+  },
   {
     name: 'GLM-4.6',
     template: 'GLM-4.6',
@@ -62,6 +80,12 @@ export const models = [
   {
     name: 'GLM-4.7',
     template: 'GLM-4.7-Flash',
+    tokens: glmTokens,
+    stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
+  },
+  {
+    name: 'GLM-5.2',
+    template: 'xinference-glm-5.2',
     tokens: glmTokens,
     stops: ['<|endoftext|>', '<|user|>', '<|observation|>'],
   },
@@ -81,6 +105,7 @@ export const models = [
   },
   { name: 'Kimi-K2', template: 'moonshotai-Kimi-K2', tokens: kimiTokens, stops: ['<|im_end|>', '[EOS]'] },
   { name: 'Kimi-K2, numbered calls', template: 'Kimi-K2-Instruct', tokens: kimiTokens, stops: ['<|im_end|>', '[EOS]'] },
+  { name: 'Kimi-K2.5', template: 'xinference-Kimi-K2.5', tokens: kimiTokens, stops: ['<|im_end|>', '[EOS]'] },
   {
     name: 'MiniMax-M2',
     template: 'MiniMax-M2',

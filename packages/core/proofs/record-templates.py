@@ -1,6 +1,8 @@
 """Records what Python renders, for `pnpm proof:templates`.
 
-    python record-templates.py FIXTURES TEMPLATES TOKENIZER_JSON TOKENIZER_TEMPLATE
+    python record-templates.py FIXTURES TEMPLATES VOCABULARIES
+
+VOCABULARIES is JSON: {"name": {"folder": …, "template": …}}.
 
 Templates are compiled by transformers itself, so its sandbox, filters and
 globals are the reference. The clock stands at the time that a snippet names,
@@ -9,8 +11,8 @@ else at 2026-01-05 07:08:09.012.
 Writes into FIXTURES: snippets.jsonl (each source with its output in full, or
 the name of the exception), template-outputs.jsonl (a line for each template:
 length and first 16 hexadecimal digits of the SHA-256 of each output, "error"
-where Python raises) and template-ids.jsonl (count and hash of the ids of the
-tokenizer's own template).
+where Python raises) and template-ids.jsonl (count and hash of the ids that each
+vocabulary has for what its template writes).
 """
 
 import hashlib
@@ -30,7 +32,7 @@ from transformers.utils import chat_template_utils
 from transformers.utils.chat_template_utils import _compile_jinja_template
 
 warnings.filterwarnings("ignore")
-fixtures, templates, tokenizer_json, tokenizer_template = sys.argv[1:5]
+fixtures, templates, vocabularies = sys.argv[1:]
 fixtures = pathlib.Path(fixtures)
 default_now = [2026, 1, 5, 7, 8, 9, 12]
 
@@ -116,15 +118,18 @@ def record_templates():
 
 
 def record_ids():
-    tokenizer = Tokenizer.from_file(tokenizer_json)
-    source = pathlib.Path(tokenizer_template).read_text(encoding="utf-8")
     rows = [{"versions": versions}]
-    for name, variables in conversations():
-        text, error = render(source, variables)
-        if error or re.search("[\ud800-\udfff]", text):
-            continue
-        ids = tokenizer.encode(text, add_special_tokens=False).ids
-        rows.append({"id": name, "count": len(ids), "hash": digest(",".join(map(str, ids)).encode())})
+    for vocabulary, parts in json.loads(vocabularies).items():
+        tokenizer = Tokenizer.from_file(f"{parts['folder']}/tokenizer.json")
+        source = pathlib.Path(templates, f"{parts['template']}.jinja").read_bytes().decode("utf-8")
+        recorded = {}
+        for name, variables in conversations():
+            text, error = render(source, variables)
+            if error or re.search("[\ud800-\udfff]", text):
+                continue
+            ids = tokenizer.encode(text, add_special_tokens=False).ids
+            recorded[name] = f"{len(ids)}:{digest(','.join(map(str, ids)).encode())}"
+        rows.append({"vocabulary": vocabulary, "template": parts["template"], "ids": recorded})
     write_lines("template-ids.jsonl", rows)
 
 

@@ -1,4 +1,4 @@
-import { type Sample, TrajectoryError } from '@agentrl/spec'
+import { TrajectoryError } from '@agentrl/spec'
 
 /**
  * What becomes of earlier reasoning where a template rewrites it, as Qwen3's
@@ -10,12 +10,18 @@ export type HistoryReasoning = 'keep' | 'template'
 /** The field of a sample's metadata that says it. */
 export const historyReasoningField = 'history_reasoning'
 
+/** What is looked at in a sample, also where it was read back from a file. */
+interface DescribedSample {
+  readonly id: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
 /**
  * Refuses a batch that mixes the two: they are contexts of different policies.
  * Samples that say nothing pass. Throws `trajectory_mixed_history`.
  */
-export function requireOneHistoryReasoning(samples: Iterable<Pick<Sample, 'id' | 'metadata'>>): void {
-  let first: Pick<Sample, 'id' | 'metadata'> | null = null
+export function requireOneHistoryReasoning(samples: Iterable<DescribedSample>): void {
+  let first: DescribedSample | null = null
   for (const sample of samples) {
     const said = sample.metadata[historyReasoningField]
     if (said === undefined) continue
@@ -26,7 +32,7 @@ export function requireOneHistoryReasoning(samples: Iterable<Pick<Sample, 'id' |
       'trajectory_mixed_history',
       `One batch holds samples of one history of reasoning: ${first.id} has "${expected}", ${sample.id} has "${said}". ` +
         'Train runs with other values of historyReasoning apart',
-      { details: { expected, found: said } },
+      { details: { expected: String(expected), found: String(said) } },
     )
   }
 }

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { runHarborToPrompts } from './run-harbor-to-prompts.ts'
 
 process.exitCode = await runHarborToPrompts(process.argv.slice(2), {

@@ -2,7 +2,7 @@ import { moveTrained } from '@agentrl/core'
 import type { Adapter, Session, SessionOptions } from '@agentrl/core/adapter'
 import type { PromptRow } from '@agentrl/harbor'
 import type { Harness, HarnessResult } from '@agentrl/harnesses'
-import type { EgressPolicy, Sandbox, SandboxDriver } from '@agentrl/sandbox'
+import type { EgressPolicy, Lifetimes, Sandbox, SandboxDriver } from '@agentrl/sandbox'
 import {
   type Bucket,
   type Clock,
@@ -103,6 +103,22 @@ interface Progress {
   agent: HarnessResult | null
 }
 
+/** The times that bound an attempt at a task, from the inside out. */
+export function attemptLifetimes(
+  { metadata }: PromptRow,
+  { timeBudgetMs, driver }: Pick<AttemptParts, 'timeBudgetMs' | 'driver'>,
+): Lifetimes {
+  const agentSeconds = metadata.agent_timeout_sec ?? Number.POSITIVE_INFINITY
+  const agentBudgetMs = Math.min(timeBudgetMs, agentSeconds * 1000)
+  const attemptGuardMs = Math.ceil(agentBudgetMs + metadata.verifier_timeout_sec * 1000 + guardSlackMs)
+  return {
+    agentBudgetMs,
+    attemptGuardMs,
+    sandboxLifetimeMs: attemptGuardMs + guardSlackMs,
+    gatewayLimitMs: driver.capabilities.maxLifetimeMs,
+  }
+}
+
 async function attempt(
   plan: AttemptPlan,
   parts: AttemptParts,
@@ -110,12 +126,10 @@ async function attempt(
 ) {
   const { row } = plan
   const { session, progress } = context
-  const agentSeconds = row.metadata.agent_timeout_sec ?? Number.POSITIVE_INFINITY
-  const timeBudgetMs = Math.min(parts.timeBudgetMs, agentSeconds * 1000)
-  const lifetimeMs = timeBudgetMs + row.metadata.verifier_timeout_sec * 1000 + guardSlackMs
-  const guard = AbortSignal.timeout(lifetimeMs)
+  const { agentBudgetMs: timeBudgetMs, attemptGuardMs, sandboxLifetimeMs } = attemptLifetimes(row, parts)
+  const guard = AbortSignal.timeout(attemptGuardMs)
   const signal = context.signal === undefined ? guard : AbortSignal.any([context.signal, guard])
-  await using sandbox = await boot(plan, parts, { lifetimeMs: lifetimeMs + guardSlackMs, signal })
+  await using sandbox = await boot(plan, parts, { lifetimeMs: sandboxLifetimeMs, signal })
   await fillWorkspace(sandbox, row, signal)
   const workdir = workdirOf(row)
   await recordBaseline(sandbox, workdir, signal)
@@ -157,7 +171,7 @@ async function boot(
     labels: { run: parts.runId, attempt: plan.rolloutId },
     egress: parts.egress,
     workdir: workdirOf(plan.row),
-    lifetimeMs: Math.ceil(lifetimeMs),
+    lifetimeMs,
     runDirectory: parts.runDirectory,
     env: driver.capabilities.hasImages ? {} : { ...(harbor.replay?.env ?? {}) },
     signal,

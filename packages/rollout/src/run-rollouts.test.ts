@@ -113,6 +113,14 @@ async function readLines(name: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('a run', () => {
+  test('is refused, with the numbers, when its sandboxes do not live as long as its agents may work', async () => {
+    const running = run({ rows: [await task('long', grader)], timeBudgetMs: 86_400_000 })
+    await expect(running).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(/agent budget 86400000 ms.*gateway limit 86400000 ms/),
+    })
+  })
+
   test('gives graded groups, samples that add up, and files that say the same', async () => {
     plays = (conversation) => (conversation.startsWith('g0-a0') ? giveUp : solve)
     const report = await run({ rows: [await task('one', grader), await task('two', grader)] })

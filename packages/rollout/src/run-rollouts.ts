@@ -1,10 +1,11 @@
 import type { Tokenizer } from '@agentrl/core/render'
 import type { PromptRow } from '@agentrl/harbor'
+import { checkLifetimes } from '@agentrl/sandbox'
 import type { Clock, Logger } from '@agentrl/spec'
 import { groupId, rolloutId, silentLogger, systemClock, ValueError } from '@agentrl/spec'
 import PQueue from 'p-queue'
 import type { AttemptResult } from './attempt-result.ts'
-import { type AttemptParts, type AttemptPlan, runAttempt } from './run-attempt.ts'
+import { type AttemptParts, type AttemptPlan, attemptLifetimes, runAttempt } from './run-attempt.ts'
 import { openRunFiles, type RunFiles } from './run-files.ts'
 import { type RunReport, reportRun } from './run-report.ts'
 
@@ -32,12 +33,14 @@ export interface RolloutOptions extends Omit<AttemptParts, 'clock' | 'logger'> {
 /**
  * Runs every attempt and returns the report, which is also in the run
  * directory. Rejects with the signal's reason when it aborts, after everything
- * running has ended and the files are closed. Throws `value_invalid`.
+ * running has ended and the files are closed. Throws `value_invalid`, and
+ * `config_invalid` for a time budget that the sandboxes do not live long enough for.
  */
 export async function runRollouts(options: RolloutOptions, signal?: AbortSignal): Promise<RunReport> {
   const { attemptsPerTask, concurrency = 4, clock = systemClock, logger = silentLogger } = options
   requireCount('attemptsPerTask', attemptsPerTask)
   requireCount('concurrency', concurrency)
+  for (const row of options.rows) checkLifetimes(attemptLifetimes(row, options))
   signal?.throwIfAborted()
   const plans = planAttempts(options.rows, attemptsPerTask)
   const queue = new PQueue({ concurrency })

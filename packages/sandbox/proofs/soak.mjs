@@ -9,7 +9,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -226,7 +226,10 @@ async function prove(name, cycles, host) {
         .join(', ')}`,
     )
     const alone = await timeBoots(driver, egressOf(driver), name === 'docker' ? 20 : 100)
-    say(`  boot of one at a time: p50 ${quantile(alone, 0.5)} ms, p95 ${quantile(alone, 0.95)} ms`)
+    const load = loadavg()[0]?.toFixed(1)
+    say(
+      `  boot of one at a time: p50 ${quantile(alone, 0.5)} ms, p95 ${quantile(alone, 0.95)} ms, at a load of ${load}`,
+    )
     const crashed = await crashAndSweep(name, folder, host, before)
     return [...Object.values(left), ...Object.values(crashed)].every((count) => count === 0)
   } finally {

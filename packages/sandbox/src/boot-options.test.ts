@@ -10,6 +10,7 @@ const capabilities: SandboxCapabilities = {
   hasImages: true,
   hasResources: true,
   hasMounts: true,
+  maxLifetimeMs: 86_400_000,
   egress: ['none', 'adapter', 'hosts', 'open'],
 }
 const driver = { name: 'x', capabilities }

@@ -22,7 +22,8 @@ export interface DriverDescription {
   readonly inheritEnv?: readonly string[]
 }
 
-const maxLifetimeMs = 86_400_000
+/** A day: what the drivers that know no gateway grant. */
+export const maxLifetimeMs: number = 86_400_000
 
 /** Checks boot options and fills in the defaults. Throws `sandbox_invalid_option`. */
 export function resolveBootOptions(options: BootOptions, driver: DriverDescription): ResolvedBootOptions {
@@ -50,8 +51,8 @@ export function resolveBootOptions(options: BootOptions, driver: DriverDescripti
   if (options.egress.kind === 'hosts') for (const host of options.egress.hosts) readHostRule(host)
   for (const mount of options.mounts ?? []) checkHostPath('mounts.hostPath', mount.hostPath)
   checkResources(options.resources ?? {})
-  const lifetimeMs = options.lifetimeMs ?? 3_600_000
-  checkInteger('lifetimeMs', lifetimeMs, 1, maxLifetimeMs)
+  const lifetimeMs = options.lifetimeMs ?? Math.min(3_600_000, capabilities.maxLifetimeMs)
+  checkInteger('lifetimeMs', lifetimeMs, 1, capabilities.maxLifetimeMs)
   checkEnv(options.env ?? {})
   return {
     ...options,

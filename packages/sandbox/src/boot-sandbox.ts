@@ -2,6 +2,7 @@ import type { Clock, Logger } from '@agentrl/spec'
 import { sandboxId } from '@agentrl/spec'
 import type { ResolvedBootOptions } from './boot-options.ts'
 import { createSandbox } from './create-sandbox.ts'
+import { createRedactor } from './redact.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { SandboxBackend } from './sandbox-backend.ts'
 import { createTrace } from './trace.ts'
@@ -29,7 +30,7 @@ export async function bootSandbox(request: BootRequest): Promise<Sandbox> {
       kind: 'sandbox-boot-failed',
       driver,
       durationMs: clock.now() - startedAt,
-      error: String(error),
+      error: createRedactor(resolved.env)(String(error)),
     })
     throw error
   }

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { excerpt, SandboxError } from '@agentrl/spec'
@@ -85,10 +85,10 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start'>): FileBacken
       throw new SandboxError('sandbox_exec_failed', `Could not pack ${hostPath}: ${excerpt(String(stderr))}`)
   }
 
-  async function downloadFolder(path: string, hostPath: string, call: FileCall): Promise<void> {
+  async function downloadFolder(path: string, hostPath: string, call: FileCall & { maxBytes: number }): Promise<void> {
     const packing = await run('exec tar -C "$1" -cf - .', [path], call)
     try {
-      await unpackTar(packing.stdout, hostPath)
+      await unpackTar(atMost(packing.stdout, path, call.maxBytes), hostPath)
     } catch (error) {
       await terminateProcessGroup(packing.group, { graceMs: 0 })
       throw error
@@ -110,8 +110,21 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start'>): FileBacken
         `read ${path}`,
         call.maxBytes,
       )
-      if (isOver) throw invalidOption(`${path} has more than ${call.maxBytes} bytes`)
+      if (isOver) throw overCap(path, call.maxBytes)
       return stdout
+    },
+    async *readStream(path, call) {
+      await requireFile(path, call)
+      const reading = await run('exec cat < "$1"', [path], call)
+      let isRead = false
+      try {
+        yield* reading.stdout
+        isRead = true
+      } finally {
+        if (!isRead) await terminateProcessGroup(reading.group, { graceMs: 0 })
+        reading.release()
+      }
+      await succeed({ ...reading, stdout: empty() }, `read ${path}`)
     },
     async exists(path, call) {
       return (await kindOf(path, call)) !== 'absent'
@@ -126,20 +139,40 @@ export function commandFiles(backend: Pick<SandboxBackend, 'start'>): FileBacken
       await requireFile(path, call)
       await mkdir(dirname(hostPath), { recursive: true })
       const reading = await run('exec cat < "$1"', [path], call)
-      await pipeline(reading.stdout, createWriteStream(hostPath))
+      try {
+        await pipeline(atMost(reading.stdout, path, call.maxBytes), createWriteStream(hostPath))
+      } catch (error) {
+        await terminateProcessGroup(reading.group, { graceMs: 0 })
+        await rm(hostPath, { force: true })
+        throw error
+      }
       await succeed({ ...reading, stdout: empty() }, `read ${path}`)
     },
   }
 }
 
-function notAFile(path: string): SandboxError {
+export function notAFile(path: string): SandboxError {
   return invalidOption(`${path} is no file but a folder, a pipe or the like`)
+}
+
+export function overCap(path: string, maxBytes: number): SandboxError {
+  return invalidOption(`${path} has more than ${maxBytes} bytes`)
 }
 
 /** Reads what nobody needs, so that its writer can end: an archive is followed by blocks of zeros. */
 async function readToEnd(stream: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of stream) {
     // Nothing in it is of use.
+  }
+}
+
+/** A stream that is refused where it goes on beyond `maxBytes`. */
+async function* atMost(stream: AsyncIterable<Uint8Array>, path: string, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let seenBytes = 0
+  for await (const chunk of stream) {
+    seenBytes += chunk.length
+    if (seenBytes > maxBytes) throw overCap(path, maxBytes)
+    yield chunk
   }
 }
 

@@ -12,6 +12,7 @@ const capabilities: SandboxCapabilities = {
   hasImages: false,
   hasResources: false,
   hasMounts: false,
+  maxLifetimeMs: 86_400_000,
   egress: ['open'],
 }
 

@@ -1,26 +1,18 @@
-import { access } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, type Logger, SandboxError } from '@agentrl/spec'
+import { type Clock, isAgentRlError, type Logger, SandboxError } from '@agentrl/spec'
 import { checkInteger } from './boot-options.ts'
 import { commandFiles } from './command-files.ts'
-import { execEvent, failedCommand, showCommand } from './exec-report.ts'
+import { commandText, execEvent, failedCommand, redactEvent } from './exec-report.ts'
+import { contentOf, createFileCalls } from './file-calls.ts'
 import { type PreparedCommand, prepareCommand, prepareLimits } from './prepare-command.ts'
-import { createRedactor, type Redact } from './redact.ts'
+import { createRedactor } from './redact.ts'
 import type { Sandbox } from './sandbox.ts'
-import type { FileBackend, FileCall, SandboxBackend, StartCommand } from './sandbox-backend.ts'
+import type { FileBackend, RunningCommand, SandboxBackend, StartCommand } from './sandbox-backend.ts'
 import { normalizeSandboxPath } from './sandbox-path.ts'
-import type { Command, ExecOptions, ExecOutcome, FileOptions } from './sandbox-types.ts'
+import type { Command, ExecOptions, ExecOutcome } from './sandbox-types.ts'
 import { type CommandLimits, superviseCommand } from './supervise-command.ts'
 import type { Trace, TraceEvent } from './trace.ts'
-
-type FileEvent = Omit<
-  Extract<TraceEvent, { readonly kind: 'file-write' | 'file-read' | 'file-upload' | 'file-download' }>,
-  'durationMs'
->
-type FileWork<T> = (path: string, call: FileCall) => Promise<T>
-
-/** A file call that takes longer waits for something that will not come. */
-const maxFileCallMs = 600_000
 
 export interface CreateSandboxOptions {
   readonly trace: Trace
@@ -40,6 +32,8 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
   const files: FileBackend = backend.files ?? commandFiles(backend)
   const ending = new AbortController()
   const runningWork = new Set<Promise<unknown>>()
+  const redactAlways = createRedactor(backend.options.env)
+  const write = (event: TraceEvent, redact = redactAlways): Promise<void> => trace.write(redactEvent(event, redact))
   let ended: Promise<void> | undefined
   let lifetimeTimer = startLifetime(backend.options.lifetimeMs)
 
@@ -67,7 +61,7 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
       (error: unknown) => ({ error }),
     )
     const durationMs = clock.now() - startedAt
-    await trace.write({
+    await write({
       kind: 'sandbox-end',
       durationMs,
       ...(failure === undefined ? {} : { error: String(failure.error) }),
@@ -97,25 +91,26 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     const limits = prepareLimits(execOptions, AbortSignal.any(signals))
     const prepared = prepareCommand(command, execOptions, backend)
     const redact = createRedactor({ ...backend.options.env, ...execOptions.env })
-    const shown = redact(showCommand(command))
     const startedAt = clock.now()
     let outcome: ExecOutcome
     try {
       outcome = limits.signal.aborted ? cancelledUnstarted(limits.signal) : await runPrepared(prepared, limits)
       if (outcome.kind === 'cancelled' && isLifetimeOver(outcome.reason)) throw outcome.reason
     } catch (error) {
-      await trace.write({
+      const durationMs = clock.now() - startedAt
+      const failed: TraceEvent = {
         kind: 'exec-failed',
-        command: shown,
-        durationMs: clock.now() - startedAt,
-        error: redact(String(error)),
-      })
+        command: commandText(command),
+        durationMs,
+        error: String(error),
+      }
+      await write(failed, redact)
       throw error
     }
     const isFailure = !(outcome.kind === 'exited' && outcome.exitCode === 0)
-    if (execOptions.quiet !== true) await trace.write(execEvent(shown, prepared.start, outcome, redact))
+    if (execOptions.quiet !== true) await write(execEvent(command, prepared.start, outcome), redact)
     if (execOptions.check === true && isFailure) {
-      throw failedCommand(shown, outcome, redact)
+      throw failedCommand(command, outcome, redact)
     }
     return outcome
   }
@@ -123,7 +118,7 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
   async function runPrepared(prepared: PreparedCommand, limits: CommandLimits): Promise<ExecOutcome> {
     const start = prepared.kind === 'argv' ? prepared.start : await writeScript(prepared.script, prepared.start)
     return superviseCommand(
-      () => backend.start(start),
+      () => startCommand(start),
       limits,
       (late) => {
         tracked(late).catch((error: unknown) =>
@@ -133,15 +128,24 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     )
   }
 
+  /** Whatever stops a command from starting is the sandbox's failure, a full disk of this machine included. */
+  async function startCommand(start: StartCommand): Promise<RunningCommand> {
+    try {
+      return await backend.start(start)
+    } catch (cause) {
+      if (isAgentRlError(cause)) throw cause
+      throw new SandboxError('sandbox_exec_failed', `A command could not be started: ${String(cause)}`, { cause })
+    }
+  }
+
   function isLifetimeOver(reason: unknown): boolean {
     return reason === ending.signal.reason && reason !== disposed
   }
 
-  let scriptCount = 0
+  /** Under a name that nobody can know before: what a command planted in /tmp must not be run, nor written through. */
   async function writeScript(script: string, start: Omit<StartCommand, 'argv'>): Promise<StartCommand> {
-    scriptCount += 1
-    const path = `/tmp/.agentrl-command-${scriptCount}.sh`
-    await files.writeFile(path, chunks(Buffer.from(script)), { mode: 0o644, signal: ending.signal })
+    const path = `/tmp/.agentrl-command-${randomBytes(8).toString('hex')}.sh`
+    await files.writeFile(path, contentOf(script), { mode: 0o644, signal: ending.signal })
     return { ...start, argv: ['/bin/sh', backend.commandPath(path)] }
   }
 
@@ -156,41 +160,6 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     }
   }
 
-  /** Makes a file call that ends with the sandbox, with its caller's signal, and after ten minutes. */
-  async function fileCall<T>(path: string, fileOptions: FileOptions, make: FileWork<T>): Promise<T> {
-    checkOpen(fileOptions.signal)
-    const normal = normalizeSandboxPath(path, backend.options.workdir)
-    const given = fileOptions.signal === undefined ? [] : [fileOptions.signal]
-    const signal = AbortSignal.any([ending.signal, AbortSignal.timeout(maxFileCallMs), ...given])
-    const call: FileCall = fileOptions.user === undefined ? { signal } : { user: fileOptions.user, signal }
-    try {
-      return await tracked(make(normal, call))
-    } catch (error) {
-      if (signal.aborted && !ending.signal.aborted && fileOptions.signal?.aborted !== true) throw tooLong(path)
-      throw signal.aborted ? signal.reason : error
-    }
-  }
-
-  /** The same, with a line in the trace. */
-  async function tracedFileCall<T>(event: FileEvent, fileOptions: FileOptions, make: FileWork<T>): Promise<T> {
-    checkOpen(fileOptions.signal)
-    const startedAt = clock.now()
-    const write = (error?: unknown): Promise<void> =>
-      trace.write({
-        ...event,
-        durationMs: clock.now() - startedAt,
-        ...(error === undefined ? {} : { error: String(error) }),
-      })
-    try {
-      const result = await fileCall(event.path, fileOptions, make)
-      await write()
-      return result
-    } catch (error) {
-      await write(error)
-      throw error
-    }
-  }
-
   return {
     id: backend.id,
     driver: backend.driver,
@@ -200,36 +169,24 @@ export function createSandbox(backend: SandboxBackend, options: CreateSandboxOpt
     home: backend.home,
     path: (path) => backend.commandPath(normalizeSandboxPath(path, backend.options.workdir)),
     exec: (command, execOptions) => tracked(exec(command, execOptions)),
-    writeFile: (path, content, fileOptions = {}) =>
-      tracedFileCall({ kind: 'file-write', path }, fileOptions, (normal, call) => {
-        const bytes = typeof content === 'string' ? Buffer.from(content) : content
-        return files.writeFile(normal, chunks(bytes), { ...call, mode: fileOptions.mode ?? 0o644 })
-      }),
-    readFile: (path, fileOptions = {}) =>
-      tracedFileCall({ kind: 'file-read', path }, fileOptions, (normal, call) =>
-        files.readFile(normal, { ...call, maxBytes: fileOptions.maxBytes ?? 64 * 1024 * 1024 }),
-      ),
-    exists: (path, fileOptions = {}) => fileCall(path, fileOptions, (normal, call) => files.exists(normal, call)),
-    upload: (hostPath, path, fileOptions = {}) =>
-      tracedFileCall({ kind: 'file-upload', path, hostPath }, fileOptions, async (normal, call) => {
-        await access(hostPath).catch((cause: unknown) => {
-          throw new SandboxError('sandbox_file_not_found', `There is no ${hostPath} on this machine`, { cause })
-        })
-        await files.upload(hostPath, normal, call)
-      }),
-    download: (path, hostPath, fileOptions = {}) =>
-      tracedFileCall({ kind: 'file-download', path, hostPath }, fileOptions, (normal, call) =>
-        files.download(normal, hostPath, call),
-      ),
+    ...createFileCalls({
+      files,
+      workdir: backend.options.workdir,
+      clock,
+      ending: ending.signal,
+      checkOpen,
+      track: tracked,
+      trace: (event) => write(event),
+    }),
     async extendLifetime(lifetimeMs) {
       checkOpen()
-      checkInteger('lifetimeMs', lifetimeMs, 1, 86_400_000)
+      checkInteger('lifetimeMs', lifetimeMs, 1, backend.capabilities.maxLifetimeMs)
       await backend.extendLifetime?.(lifetimeMs)
       checkOpen()
       clearTimeout(lifetimeTimer)
       lifetimeTimer = startLifetime(lifetimeMs)
     },
-    record: (event) => trace.write(redactEvent(event, createRedactor(backend.options.env))),
+    record: (event) => write(event),
     [Symbol.asyncDispose]: () => endOnce(disposed),
   }
 }
@@ -238,14 +195,6 @@ function cancelledUnstarted(signal: AbortSignal): ExecOutcome {
   const raw = { stdout: new Uint8Array(0), stderr: new Uint8Array(0) }
   const nothing = { stdout: '', stderr: '', raw, omittedBytes: { stdout: 0, stderr: 0 }, durationMs: 0 }
   return { ...nothing, kind: 'cancelled', reason: signal.reason }
-}
-
-function redactEvent(event: TraceEvent, redact: Redact): TraceEvent {
-  const redacted = Object.entries(event).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? redact(value) : value,
-  ])
-  return Object.fromEntries(redacted) as TraceEvent
 }
 
 async function withTimeLimit(work: Promise<void>, limitMs: number, id: string): Promise<void> {
@@ -263,14 +212,6 @@ async function withTimeLimit(work: Promise<void>, limitMs: number, id: string): 
     // When the limit came first, the late end of the work has been reported as its failure.
     work.catch(() => {})
   }
-}
-
-async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}
-
-function tooLong(path: string): SandboxError {
-  return new SandboxError('sandbox_exec_failed', `The file call for ${path} took longer than ${maxFileCallMs} ms`)
 }
 
 function lost(message: string): SandboxError {

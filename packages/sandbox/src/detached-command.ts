@@ -11,6 +11,9 @@ import { quoteShell } from './quote-shell.ts'
  *     stdout, stderr   what it wrote
  *     status           its exit code; appears whole, by rename, when it is over
  *
+ * beside it, once the folder has been removed, an empty file `<folder>.over`:
+ * a launch that a gateway replays as late as that does nothing either.
+ *
  * Launching and looking may each be repeated freely, so a gateway that cuts a
  * stream, or a call whose answer is lost, changes nothing. A look may wait a
  * while inside the sandbox for news, and may bring a part of the output along,
@@ -83,16 +86,23 @@ size() { if [ -f "$1" ]; then wc -c < "$1"; else echo 0; fi; }
 part() { if [ -f "$1" ]; then tail -c "+$(($2 + 1))" "$1" | head -c "$3" | base64 | tr -d '\\n'; fi; echo; }
 `
 
+/** Removes what a command left in the folders that are its arguments; the mark comes first. */
+export const forgetScript: string =
+  'for folder; do printf "" > "$folder.over"; rm -rf -- "$folder" "$folder-input"; done 2>/dev/null; true'
+
 const launchScript = `${lookScript}
 launch() {
   cd -- "$4" 2>/dev/null || { echo "refused 0 0 0"; exit 0; }
   mkdir -p -m 700 "$1" && cd "$1" || exit 70
-  if mkdir lock 2>/dev/null; then
+  if mkdir lock 2>/dev/null && [ ! -e "$1.over" ]; then
     if [ -n "$6" ]; then mv "$6" command.sh; else printf %s "$5" > command.sh; fi || exit 70
     folder=$1; input=$3; cd -- "$4"
     setsid /bin/sh -c 'echo $$ > "$1/group"; /bin/sh "$1/command.sh"; echo $? > "$1/status.new"; mv "$1/status.new" "$1/status"' \\
       sh "$folder" < "$input" > "$folder/stdout" 2> "$folder/stderr" &
-  elif [ -n "$6" ]; then rm -f "$6"; fi
+  else
+    if [ -n "$6" ]; then rm -f "$6"; fi
+    if [ -e "$1.over" ]; then rm -rf "$1"; fi
+  fi
 }
 launch "$@"
 look "$1" "$7" 0 0 "$8"`

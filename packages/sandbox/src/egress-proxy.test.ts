@@ -44,7 +44,7 @@ describe('the egress proxy', () => {
     folder = mkdtempSync(join(tmpdir(), 'agentrl-proxy-'))
     socketPath = join(folder, 'proxy.sock')
     server = createServer((incoming, response) =>
-      response.end(`${incoming.method} ${incoming.url} ${incoming.headers['x-own']}`),
+      response.end(`${incoming.method} ${incoming.url} ${incoming.headers['x-own']} ${incoming.headers.host}`),
     )
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -63,7 +63,7 @@ describe('the egress proxy', () => {
   }
 
   async function get(path: string): Promise<{ status: number | undefined; text: string }> {
-    const asking = request({ socketPath, path, headers: { 'x-own': 'kept' } }).end()
+    const asking = request({ socketPath, path, headers: { 'x-own': 'kept', host: 'unlisted.example' } }).end()
     const [response] = await once(asking, 'response')
     let text = ''
     for await (const chunk of response) text += String(chunk)
@@ -75,9 +75,12 @@ describe('the egress proxy', () => {
     return { status: response.statusCode, socket }
   }
 
-  test('a listed address is forwarded to with its headers', async () => {
+  test('a listed address is forwarded to with its headers, and named as the host', async () => {
     await openFor([`127.0.0.1:${port}`])
-    expect(await get(`http://127.0.0.1:${port}/a?b=c`)).toEqual({ status: 200, text: 'GET /a?b=c kept' })
+    expect(await get(`http://127.0.0.1:${port}/a?b=c`)).toEqual({
+      status: 200,
+      text: `GET /a?b=c kept 127.0.0.1:${port}`,
+    })
   })
 
   test('a tunnel to a listed address carries both ways', async () => {

@@ -77,7 +77,8 @@ export async function openEgressProxy({ hosts, socketPath, logger }: EgressProxy
     const address = await resolve(hostOf(url), port)
     if (address === undefined)
       return void response.writeHead(403).end(`${url.host} is not on the list of this sandbox\n`)
-    const headers = endToEndHeaders(request.headers)
+    // Of the URL, whatever the request says (RFC 9112, section 3.2.2): one address may serve many hosts.
+    const headers = { ...endToEndHeaders(request.headers), host: url.host }
     const onward = httpRequest({
       host: address,
       port,

@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { excerpt, SandboxError } from '@agentrl/spec'
-import { createDetachedCommand, type DetachedCommand, type DetachedTransport, type Look } from './detached-command.ts'
-import { execEvent, failedCommand, showCommand } from './exec-report.ts'
+import {
+  createDetachedCommand,
+  type DetachedCommand,
+  type DetachedTransport,
+  forgetScript,
+  type Look,
+} from './detached-command.ts'
+import { commandText, execEvent, failedCommand, redactTexts } from './exec-report.ts'
 import { prepareLimits } from './prepare-command.ts'
 import { terminateProcessGroup } from './process-group.ts'
 import { commandScript } from './quote-shell.ts'
@@ -12,6 +18,7 @@ import type { Sandbox } from './sandbox.ts'
 import { sandboxProcessGroup } from './sandbox-process-group.ts'
 import type { Command, ExecOptions, ExecOutcome, ExecOutput } from './sandbox-types.ts'
 import type { CommandLimits } from './supervise-command.ts'
+import type { TraceEvent } from './trace.ts'
 
 export interface ExecAndWaitOptions extends Omit<ExecOptions, 'quiet' | 'onOutput'> {
   /** Names the run. The same tag never runs twice in one sandbox. Default: a random one. */
@@ -58,7 +65,6 @@ export async function execAndWait(
   const startedAt = performance.now()
   const run = createRun(sandbox, `/tmp/.agentrl-${tag}`, options, limits)
   const redact = createRedactor(options.env ?? {})
-  const shown = redact(showCommand(command))
   let outcome: ExecOutcome
   try {
     const end = await run.follow(await run.launch(command), startedAt + limits.timeoutMs)
@@ -66,14 +72,16 @@ export async function execAndWait(
     outcome = describeEnd(end, { ...output, durationMs: Math.round(performance.now() - startedAt) }, limits)
   } catch (error) {
     const durationMs = Math.round(performance.now() - startedAt)
-    await sandbox.record({ kind: 'exec-failed', command: shown, durationMs, error: redact(String(error)) })
+    const failed: TraceEvent = { kind: 'exec-failed', command: commandText(command), durationMs, error: String(error) }
+    await sandbox.record(redactTexts(failed, redact))
     throw error
   } finally {
     await run.cleanUp()
   }
-  await sandbox.record(execEvent(shown, { cwd: options.cwd ?? sandbox.workdir, ...options }, outcome, redact))
+  const ended = execEvent(command, { cwd: options.cwd ?? sandbox.workdir, ...options }, outcome)
+  await sandbox.record(redactTexts(ended, redact))
   if (options.check === true && !(outcome.kind === 'exited' && outcome.exitCode === 0)) {
-    throw failedCommand(shown, outcome, redact)
+    throw failedCommand(command, outcome, redact)
   }
   return outcome
 }
@@ -90,7 +98,7 @@ interface Run {
   /** Looks until the command is over; ends it at `endsAt` (of `performance.now()`), on overflow and on abort. */
   follow(first: Look, endsAt: number): Promise<End>
   readOutput(keep: 'head' | 'tail'): Promise<Omit<ExecOutput, 'durationMs'>>
-  /** Removes the folder; a sandbox that is gone is no error. */
+  /** Removes its files, but for the mark that it ran; a sandbox that is gone is no error. */
   cleanUp(): Promise<void>
 }
 
@@ -121,7 +129,7 @@ function createRun(sandbox: Sandbox, folder: string, options: ExecAndWaitOptions
 
   async function terminate(): Promise<void> {
     if (groupId === undefined) return
-    await terminateProcessGroup(sandboxProcessGroup(sandbox, groupId, asUser), { graceMs })
+    await terminateProcessGroup(sandboxProcessGroup(sandbox, groupId, { ...asUser, maxFailedCalls }), { graceMs })
   }
 
   /** Why a running command has to be ended now, if it has. */
@@ -215,7 +223,7 @@ function createRun(sandbox: Sandbox, folder: string, options: ExecAndWaitOptions
     },
 
     async cleanUp() {
-      const argv = ['rm', '-rf', '--', place, `${place}-input`] as const
+      const argv = ['/bin/sh', '-c', forgetScript, 'sh', place] as const
       await sandbox.exec(argv, { ...asUser, timeoutMs: 60_000, quiet: true }).catch(() => {})
     },
   }

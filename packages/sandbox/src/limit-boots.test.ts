@@ -22,6 +22,7 @@ function driverOf(boot: SandboxDriver['boot']): SandboxDriver {
       hasImages: false,
       hasResources: false,
       hasMounts: false,
+      maxLifetimeMs: 86_400_000,
       egress: ['open'],
     },
     boot,
@@ -137,5 +138,37 @@ describe('limitBoots', () => {
     })
     const limited = limitBoots(driver, { backoffMs: 30_000 })
     await expect(limited.boot({ ...options, signal: controller.signal })).rejects.toThrow('enough')
+  })
+
+  test('a late sandbox that can not be ended is told to the logger', async () => {
+    const errors: string[] = []
+    const ignore = (): void => {}
+    let tell = ignore
+    const told = new Promise<void>((resolve) => {
+      tell = resolve
+    })
+    const logger = {
+      debug: ignore,
+      info: ignore,
+      warn: ignore,
+      error(message: string) {
+        errors.push(message)
+        tell()
+      },
+    }
+    const controller = new AbortController()
+    let boot: (sandbox: Sandbox) => void = () => {}
+    const driver = driverOf(() => new Promise((resolve) => (boot = resolve)))
+    const booting = limitBoots(driver, { logger }).boot({ ...options, signal: controller.signal })
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort(new Error('enough'))
+    await expect(booting).rejects.toThrow('enough')
+    boot(
+      sandboxThat(() => {
+        throw new Error('still there')
+      }),
+    )
+    await told
+    expect(errors).toEqual(['a sandbox that came too late did not end'])
   })
 })

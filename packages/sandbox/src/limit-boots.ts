@@ -34,7 +34,7 @@ export function limitBoots(driver: SandboxDriver, limits: BootLimits = {}): Sand
     for (let tries = 1; ; tries += 1) {
       await slots.take(options.signal)
       try {
-        return await bootOnce(driver, options, timeoutMs)
+        return await bootOnce(driver, options, { timeoutMs, logger })
       } catch (error) {
         options.signal?.throwIfAborted()
         if (!isAgentRlError(error) || !error.isRetryable || tries > retries) throw error
@@ -64,7 +64,11 @@ export function limitBoots(driver: SandboxDriver, limits: BootLimits = {}): Sand
 }
 
 /** One try. A driver that goes on after its time is over finds its sandbox ended as soon as it is there. */
-async function bootOnce(driver: SandboxDriver, options: BootOptions, timeoutMs: number): Promise<Sandbox> {
+async function bootOnce(
+  driver: SandboxDriver,
+  options: BootOptions,
+  { timeoutMs, logger }: { readonly timeoutMs: number; readonly logger: Logger },
+): Promise<Sandbox> {
   const controller = new AbortController()
   const signal = options.signal === undefined ? controller.signal : AbortSignal.any([options.signal, controller.signal])
   const booting = driver.boot({ ...options, signal })
@@ -83,11 +87,21 @@ async function bootOnce(driver: SandboxDriver, options: BootOptions, timeoutMs: 
   try {
     return await Promise.race([booting, given])
   } catch (error) {
-    booting.then((sandbox) => sandbox[Symbol.asyncDispose]()).catch(() => {})
+    endLate(booting, logger)
     throw error
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Ends a sandbox that comes after it was given up; its failure is told to the logger, since nobody waits. */
+function endLate(booting: Promise<Sandbox>, logger: Logger): void {
+  booting
+    .then(
+      (sandbox) => sandbox[Symbol.asyncDispose](),
+      () => {},
+    )
+    .catch((error: unknown) => logger.error('a sandbox that came too late did not end', { error: String(error) }))
 }
 
 interface Slots {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
 import { execa } from 'execa'
-import { type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
+import { maxLifetimeMs, type ResolvedBootOptions, resolveBootOptions } from './boot-options.ts'
 import { bootSandbox } from './boot-sandbox.ts'
 import { plainEnvironment, sandboxMarks } from './command-environment.ts'
 import { createCommandFolder } from './command-folder.ts'
@@ -44,6 +44,7 @@ const capabilities: SandboxCapabilities = {
   hasImages: false,
   hasResources: false,
   hasMounts: true,
+  maxLifetimeMs,
   egress: ['open'],
 }
 

@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { SandboxError } from '@agentrl/spec'
 import type { DetachedCommand, Look } from './detached-command.ts'
 import type { ProcessGroup } from './process-group.ts'
 import type { RunningCommand } from './sandbox-backend.ts'
+import { writePart } from './write-part.ts'
 
 export interface PolledCommandOptions {
   readonly detached: DetachedCommand
@@ -34,13 +34,8 @@ export function followDetachedCommand(options: PolledCommandOptions): RunningCom
   async function take(seen: Look): Promise<void> {
     read = { stdout: read.stdout + seen.stdout.length, stderr: read.stderr + seen.stderr.length }
     if (seen.kind === 'running') groupId ??= seen.groupId
-    for (const [stream, part] of [
-      [stdout, seen.stdout],
-      [stderr, seen.stderr],
-    ] as const) {
-      const isFull = part.length > 0 && !stream.write(part)
-      if (isFull && stream.listenerCount('readable') > 0) await once(stream, 'drain')
-    }
+    await writePart(stdout, seen.stdout)
+    await writePart(stderr, seen.stderr)
   }
 
   /** What was written when the command was first seen to be over: a child in the background may go on for ever. */

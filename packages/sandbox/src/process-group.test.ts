@@ -35,6 +35,14 @@ describe('terminateProcessGroup', () => {
     expect(group.signals.slice(0, 2)).toEqual(['SIGTERM', 'SIGKILL'])
   })
 
+  test('a look that hangs is a loud failure with the name of the group', async () => {
+    const group: ProcessGroup = { ...groupThatNeeds('SIGKILL'), survivors: () => new Promise(() => {}) }
+    await expect(terminateProcessGroup(group, { callTimeoutMs: 10 })).rejects.toMatchObject({
+      code: 'sandbox_survivors',
+      message: expect.stringContaining('process group 7'),
+    })
+  })
+
   test('without a grace period SIGKILL comes at once', async () => {
     const group = groupThatNeeds('SIGKILL')
     await terminateProcessGroup(group, { graceMs: 0 })

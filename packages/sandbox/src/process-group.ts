@@ -23,15 +23,18 @@ export interface TerminateOptions {
   readonly killWaitMs?: number
   /** How often survivors are looked for at most. The first looks come sooner. Default 100. */
   readonly pollMs?: number
+  /** How long one signal or one look may take: where they are commands, these may hang. Default 30,000. */
+  readonly callTimeoutMs?: number
 }
 
 /**
  * Ends a process group. Resolves when nothing of it is left; rejects with
- * `sandbox_survivors`, whose details list the processes, when SIGKILL did not
- * take effect in time.
+ * `sandbox_survivors` when SIGKILL did not take effect in time, its details
+ * listing the processes, and when it could not be found out whether it did.
  */
-export async function terminateProcessGroup(group: ProcessGroup, options: TerminateOptions = {}): Promise<void> {
-  const { graceMs = 2_000, killWaitMs = 5_000, pollMs = 100 } = options
+export async function terminateProcessGroup(given: ProcessGroup, options: TerminateOptions = {}): Promise<void> {
+  const { graceMs = 2_000, killWaitMs = 5_000, pollMs = 100, callTimeoutMs = 30_000 } = options
+  const group = limitCalls(given, callTimeoutMs)
   if ((await group.survivors()).length === 0) return
   if (graceMs > 0) {
     await group.signal('SIGTERM')
@@ -47,6 +50,28 @@ export async function terminateProcessGroup(group: ProcessGroup, options: Termin
       details: { survivors },
     },
   )
+}
+
+/** The same group, whose calls fail when they take too long. */
+function limitCalls(group: ProcessGroup, timeoutMs: number): ProcessGroup {
+  async function within<T>(call: Promise<T>): Promise<T> {
+    const settled = new AbortController()
+    const late = delay(timeoutMs, undefined, { signal: settled.signal }).then(() => {
+      const message = `${group.name} could not be ended: a look at it took longer than ${timeoutMs} ms`
+      throw new SandboxError('sandbox_survivors', message)
+    })
+    try {
+      return await Promise.race([call, late])
+    } finally {
+      settled.abort()
+      for (const unheard of [call, late]) unheard.catch(() => {})
+    }
+  }
+  return {
+    name: group.name,
+    signal: (signal) => within(group.signal(signal)),
+    survivors: () => within(group.survivors()),
+  }
 }
 
 /** The survivors when all are gone or the time is over; `again` runs before each further look. */

@@ -1,7 +1,8 @@
-const secretName = /key|token|secret|passw|credential|authorization|cookie/i
+const secretName = /key|token|secret|passw|credential|authorization|cookie|(^|_)(auth|pass|pat|dsn)(_|$)/i
 const secretText = [
   /\b(Bearer|Basic)\s+[A-Za-z0-9+/=._~-]{8,}/g,
   /\b(sk|ark|e2b|ghp|gho|hf|xoxb)[-_][A-Za-z0-9_-]{8,}/g,
+  /\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*:[^\s@/]+@/gi,
   /\b(x-api-key|authorization|cookie)(["']?\s*[:=]\s*["']?)[^\s"',;]+/gi,
 ]
 

@@ -64,7 +64,10 @@ export interface FileBackend {
   writeFile(path: string, content: AsyncIterable<Uint8Array>, call: FileCall & { mode: number }): Promise<void>
   /** Rejects with `sandbox_file_not_found`, and with `sandbox_invalid_option` when it is over `maxBytes`. */
   readFile(path: string, call: FileCall & { maxBytes: number }): Promise<Uint8Array>
+  /** Rejects with `sandbox_file_not_found`. */
+  readStream(path: string, call: FileCall): AsyncIterable<Uint8Array>
   exists(path: string, call: FileCall): Promise<boolean>
   upload(hostPath: string, path: string, call: FileCall): Promise<void>
-  download(path: string, hostPath: string, call: FileCall): Promise<void>
+  /** Rejects with `sandbox_invalid_option` when it is over `maxBytes`. */
+  download(path: string, hostPath: string, call: FileCall & { maxBytes: number }): Promise<void>
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, SandboxError, type SandboxId, sandboxId } from '@agentrl/spec'
+import { execa } from 'execa'
 import type { ResolvedBootOptions } from './boot-options.ts'
 import type { SandboxRecord } from './sandbox-types.ts'
 
@@ -87,18 +88,16 @@ function isRecord(raw: unknown): raw is SandboxRecord {
   )
 }
 
-/** Removes a folder, also when its owner took their own rights on parts of it away. */
+/**
+ * Removes a folder, whatever a command made of it: also when it took its own
+ * rights on parts of it away, and when it nested folders deeper than a path is
+ * long, which Node names by their paths and the program `rm` does not.
+ */
 export async function removeFolder(folder: string): Promise<void> {
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 })
   await remove().catch(async () => {
-    await unlock(folder)
+    await execa('chmod', ['-R', 'u+rwX', folder], { reject: false })
+    await execa('rm', ['-rf', '--', folder], { reject: false })
     await remove()
   })
-}
-
-async function unlock(folder: string): Promise<void> {
-  await chmod(folder, 0o700)
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isDirectory()) await unlock(join(folder, entry.name))
-  }
 }

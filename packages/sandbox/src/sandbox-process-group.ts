@@ -1,4 +1,5 @@
 import type { ProcessGroup } from './process-group.ts'
+import { retryCalls } from './retry-calls.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { ExecOptions } from './sandbox-types.ts'
 
@@ -34,11 +35,21 @@ export function commandProcessGroup({ name, groupId, run }: CommandProcessGroup)
   }
 }
 
-/** A process group inside a sandbox, for whoever started it there. `options` may name the user. */
-export function sandboxProcessGroup(sandbox: Sandbox, groupId: number, options: ExecOptions = {}): ProcessGroup {
+export interface SandboxProcessGroupOptions extends Pick<ExecOptions, 'user'> {
+  /** How many calls in a row may fail in a way that a retry can mend. */
+  readonly maxFailedCalls: number
+}
+
+/** A process group inside a sandbox, for whoever started it there. Its calls may be repeated, and are. */
+export function sandboxProcessGroup(
+  sandbox: Sandbox,
+  groupId: number,
+  { maxFailedCalls, ...asUser }: SandboxProcessGroupOptions,
+): ProcessGroup {
+  const options: ExecOptions = { ...asUser, timeoutMs: 30_000, quiet: true, check: true }
   return commandProcessGroup({
     name: `process group ${groupId} of sandbox ${sandbox.id}`,
     groupId,
-    run: async (argv) => (await sandbox.exec(argv, { ...options, timeoutMs: 30_000, quiet: true, check: true })).stdout,
+    run: async (argv) => (await retryCalls(maxFailedCalls, () => sandbox.exec(argv, options))).stdout,
   })
 }

@@ -19,6 +19,8 @@ export interface SandboxCapabilities {
   readonly hasResources: boolean
   /** `mounts` are accepted. */
   readonly hasMounts: boolean
+  /** The longest life that can be asked for: what the driver, or the gateway behind it, grants. */
+  readonly maxLifetimeMs: number
   /** The kinds of egress policy that are enforced. */
   readonly egress: readonly EgressPolicy['kind'][]
 }
@@ -63,7 +65,7 @@ export interface BootOptions {
   readonly inheritEnv?: readonly string[]
   /** Default `/app`. */
   readonly workdir?: string
-  /** The sandbox ends by itself after this long. Default 3,600,000; at most 86,400,000. */
+  /** The sandbox ends by itself after this long. Default 3,600,000; at most `maxLifetimeMs` of the capabilities. */
   readonly lifetimeMs?: number
   readonly resources?: SandboxResources
   /** Folders and files of the host that are visible inside, read-only. */
@@ -139,6 +141,9 @@ export type ExecOutcome = ExecOutput &
     | { readonly kind: 'cancelled'; readonly reason: unknown }
   )
 
+/** What is written to a file; a text as UTF-8. A stream that fails fails the call. */
+export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>
+
 export interface FileOptions {
   readonly user?: string
   readonly signal?: AbortSignal
@@ -151,6 +156,14 @@ export interface WriteFileOptions extends FileOptions {
 
 export interface ReadFileOptions extends FileOptions {
   /** A larger file is refused with `sandbox_invalid_option`. Default 64 MiB. */
+  readonly maxBytes?: number
+}
+
+export interface DownloadOptions extends FileOptions {
+  /**
+   * When there is more, the download ends with `sandbox_invalid_option`: what a
+   * command left must not fill this machine's disk. Default 4 GiB.
+   */
   readonly maxBytes?: number
 }
 

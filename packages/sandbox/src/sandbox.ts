@@ -3,8 +3,10 @@ import type { SandboxId } from '@agentrl/spec'
 import type {
   BootOptions,
   Command,
+  DownloadOptions,
   ExecOptions,
   ExecOutcome,
+  FileContent,
   FileOptions,
   ReadFileOptions,
   SandboxCapabilities,
@@ -53,15 +55,22 @@ export interface Sandbox extends AsyncDisposable {
    */
   exec(command: Command, options?: ExecOptions): Promise<ExecOutcome>
   /** Creates or replaces a file, and the folders above it. */
-  writeFile(path: string, content: string | Uint8Array, options?: WriteFileOptions): Promise<void>
+  writeFile(path: string, content: FileContent, options?: WriteFileOptions): Promise<void>
   /** The bytes of a file. Throws `sandbox_file_not_found`. */
   readFile(path: string, options?: ReadFileOptions): Promise<Uint8Array>
+  /** The same as UTF-8; what is not UTF-8 shows as U+FFFD. */
+  readText(path: string, options?: ReadFileOptions): Promise<string>
+  /** The bytes of a file of any size, as they come. Leaving the loop ends the reading. */
+  readStream(path: string, options?: FileOptions): AsyncIterable<Uint8Array>
   /** Whether anything is at the path. */
   exists(path: string, options?: FileOptions): Promise<boolean>
   /** Copies a file of the host to `path`, or what a folder of the host holds into the folder `path`. */
   upload(hostPath: string, path: string, options?: FileOptions): Promise<void>
-  /** Copies a file to `hostPath`, or what a folder holds into the folder `hostPath`. */
-  download(path: string, hostPath: string, options?: FileOptions): Promise<void>
+  /**
+   * Copies a file to `hostPath`, or what a folder holds into the folder
+   * `hostPath`. Links come along as links, and may lead anywhere: don't follow them.
+   */
+  download(path: string, hostPath: string, options?: DownloadOptions): Promise<void>
   /** Moves the end of the sandbox's life to `lifetimeMs` from now. */
   extendLifetime(lifetimeMs: number): Promise<void>
   /** Writes a line into the trace, secrets redacted. Never rejects. */

@@ -12,7 +12,7 @@ export const bucketMeanings = {
   rewrite_merged: 'its message was replaced by the rewrite that the client sent back',
   stop_token_mismatch: 'a stop id that the template does not write at this place in history',
   branch_policy: 'on a branch whose role is not trained',
-  disconnected: 'the client was gone before the reply reached it',
+  disconnected: 'in a reply that never reached the client',
   engine_aborted: 'sampled in a call that the engine aborted',
   truncated: 'beyond the longest sample allowed',
   no_logprobs: 'the engine gave no log-probability for it',

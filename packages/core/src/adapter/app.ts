@@ -225,6 +225,8 @@ const statuses: Partial<Record<AgentRlError['code'], number>> = {
   wire_internal: 500,
   engine_timeout: 504,
   engine_rejected_request: 400,
+  // The template refuses this conversation, and will the next time: nothing to try again.
+  trajectory_template: 400,
 }
 
 function statusOf(error: AgentRlError): number {

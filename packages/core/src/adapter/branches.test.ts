@@ -123,6 +123,17 @@ describe('a request that comes again', () => {
     expect([...(third?.promptIds.slice(0, inherited.length) ?? [])]).toEqual(inherited)
   })
 
+  test('a reply that seemed lost, and from which the client goes on, had arrived', async () => {
+    const gone = new AbortController()
+    const reply = await ask([system, user('go')], { signal: gone.signal })
+    gone.abort()
+    await ask([system, user('go'), reply, user('and?')])
+    expect(outcome().buckets).toEqual({ trained: outputTokens(0, 1) })
+    await ask([system, user('go')])
+    expect(engine.sampled).toHaveLength(3)
+    expect(session.counters.toJSON()).toMatchObject({ lost_reply_arrived: 1 })
+  })
+
   test('a reply that was lost, and that the client never asks for again, is disconnected', async () => {
     const gone = new AbortController()
     await ask([system, user('go')], { signal: gone.signal })
@@ -300,6 +311,16 @@ test('a session without repairs says what they would have been', async () => {
   expect(reply).not.toHaveProperty('tool_calls')
   expect(session.counters.toJSON()).toMatchObject({ 'tool_call_ill_formed.missing_bracket': 1 })
   expect(Object.keys(session.counters.toJSON()).filter((code) => code.startsWith('tool_call_repaired'))).toEqual([])
+})
+
+test('a reply that broke its format stays left out when it is lost and sent again', async () => {
+  open({ illFormedTurns: 'context' })
+  const gone = new AbortController()
+  await ask([system, user('go')], { says: '<tool_call>\n{"name": \n</tool_call>', signal: gone.signal })
+  gone.abort()
+  await ask([system, user('go')])
+  expect(engine.sampled).toHaveLength(1)
+  expect(outcome().buckets).toEqual({ ill_formed_policy: outputTokens(0) })
 })
 
 test('a call of a tool that was not offered reaches the client, and is flagged', async () => {

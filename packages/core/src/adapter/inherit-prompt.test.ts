@@ -330,6 +330,13 @@ describe('templates that move things', () => {
     )
   })
 
+  test('reasoning that was cut is ended too where the template shows that of calls only', async () => {
+    const row = { shape: 'reasoning-of-calls', sampled: 'Hm, I', reply: says('', 'Hm, I') } as const
+    expect(await continued({ ...row, added: [user('x')] })).toBe(
+      'Hm, I</think><|im_end|><|im_start|>user\nx<|im_end|><|im_start|>assistant\n<think>',
+    )
+  })
+
   test('the name of a tool comes with its result', async () => {
     const sampled = 'Hm.\n</think>\n\n\n<minimax:tool_call>\n<invoke name="ls">\n</invoke>\n</minimax:tool_call>[e~['
     expect(await continued({ shape: 'open-reasoning', sampled, reply: calls('/'), added: [result('a')] })).toBe(

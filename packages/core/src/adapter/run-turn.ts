@@ -1,4 +1,11 @@
-import type { AssistantMessage, TokenIds, ToolDefinition, Turn } from '@agentrl/spec'
+import {
+  type AssistantMessage,
+  type EngineReply,
+  isAgentRlError,
+  type TokenIds,
+  type ToolDefinition,
+  type Turn,
+} from '@agentrl/spec'
 import { type ParsedOutput, type ParseOptions, parseModelOutput } from '@agentrl/tool-calls'
 import type { RenderedPrompt } from '../render/renderer.ts'
 import { inheritPrompt, stopTokenOf } from './inherit-prompt.ts'
@@ -37,7 +44,7 @@ export async function runTurn(
     const prompt = await buildPrompt(session, request, parts)
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
     for (const key of ignored) session.counters.add(`sampling_ignored.${key}`)
-    for (const field of request.droppedFields) session.counters.add(`field_dropped.${field}`)
+    for (const field of request.droppedFields) session.counters.addNamed('field_dropped', field)
     const sampled = await sampleTurn(
       {
         requestId: `${session.handle}_t${turnNumber}`,
@@ -54,48 +61,86 @@ export async function runTurn(
       },
       { parts, session, signal: AbortSignal.any([client.signal, sessionSignal]) },
     )
-    const isStopped = stopTokenOf(sampled.outputIds, parts.stopTokenIds) !== null
-    if (sampled.finishReason === 'stop' && !isStopped) session.counters.add('stop_token_unlisted')
-    const rawText = await parts.tokenizer.decode(isStopped ? sampled.outputIds.slice(0, -1) : sampled.outputIds)
-    const parsing: ParseOptions = {
-      format: parts.toolCallFormat,
-      reasoning: parts.reasoningFormat,
-      thinking: prompt.opensReasoning,
-      tools: prompt.tools,
-      finishReason: sampled.finishReason,
-      repair: session.options.toolCallRepair,
-    }
-    const parsed = passUndeclaredCalls(parseModelOutput(rawText, parsing), { rawText, parsing })
-    countParsed(session, parsed)
-    const { finishReason } = sampled
-    const { message, finish } = toWireMessage(parsed, { rawText, finishReason, request, newId: parts.newId })
-    rememberCallIds(session, parsed, message)
-    const turn: Turn = {
-      promptIds: prompt.ids,
-      outputIds: sampled.outputIds,
-      outputLogprobs: sampled.outputLogprobs,
-      finishReason: sampled.finishReason,
-      illFormed: parsed.illFormed.length > 0,
-      sampling: { ...sampling, logprobMode: parts.engine.logprobMode },
-      ...(sampled.weightSpans === undefined ? {} : { weightSpans: sampled.weightSpans }),
-      ...(sampled.routedExperts === undefined ? {} : { routedExperts: sampled.routedExperts }),
-    }
-    const reply: ChatReply = {
-      id: `msg_${parts.newId()}`,
-      model: request.model,
-      message,
-      finish,
-      usage: {
-        promptTokens: prompt.ids.length,
-        completionTokens: sampled.outputIds.length,
-        cachedTokens: sampled.cachedTokens ?? 0,
-      },
-      createdAt: Math.floor(parts.clock.now() / 1000),
-    }
-    const decode = async (ids: Int32Array) => parts.tokenizer.decode(ids)
-    await session.recordTurn({ turn, conversation: prompt, request, reply, client, decode })
-    return reply
+    const read = await whileSampledCounts(session, sampled, async () => {
+      const { reply, illFormed } = await readReply(sampled, { session, request, prompt, parts })
+      const turn: Turn = {
+        promptIds: prompt.ids,
+        outputIds: sampled.outputIds,
+        outputLogprobs: sampled.outputLogprobs,
+        finishReason: sampled.finishReason,
+        illFormed,
+        sampling: { ...sampling, logprobMode: parts.engine.logprobMode },
+        ...(sampled.weightSpans === undefined ? {} : { weightSpans: sampled.weightSpans }),
+        ...(sampled.routedExperts === undefined ? {} : { routedExperts: sampled.routedExperts }),
+      }
+      return { reply, recorded: session.recordTurn({ turn, conversation: prompt, request, reply, client }) }
+    })
+    await read.recorded.explain(async (ids) => parts.tokenizer.decode(ids))
+    return read.reply
   })
+}
+
+/** Between the engine's answer and the record of the turn nothing may get lost: if reading it fails, its tokens are counted. */
+async function whileSampledCounts<Result>(
+  session: Session,
+  { outputIds }: EngineReply,
+  task: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await task()
+  } catch (error) {
+    session.trajectory.recordDiscarded('disconnected', outputIds.length)
+    session.counters.add(`reply_unreadable.${isAgentRlError(error) ? error.code : 'unforeseen'}`)
+    throw error
+  }
+}
+
+/** What the client gets of the sampled ids: decoded, parsed, and repaired where a call needs it. */
+async function readReply(
+  sampled: EngineReply,
+  context: {
+    readonly session: Session
+    readonly request: ChatRequest
+    readonly prompt: Prompt
+    readonly parts: TurnParts
+  },
+): Promise<{ readonly reply: ChatReply; readonly illFormed: boolean }> {
+  const { session, request, prompt, parts } = context
+  const { finishReason } = sampled
+  const isStopped = stopTokenOf(sampled.outputIds, parts.stopTokenIds) !== null
+  if (finishReason === 'stop' && !isStopped) session.counters.add('stop_token_unlisted')
+  const rawText = await parts.tokenizer.decode(isStopped ? sampled.outputIds.slice(0, -1) : sampled.outputIds)
+  const parsing: ParseOptions = {
+    format: parts.toolCallFormat,
+    reasoning: parts.reasoningFormat,
+    thinking: prompt.opensReasoning,
+    tools: prompt.tools,
+    finishReason,
+    repair: session.options.toolCallRepair,
+  }
+  const parsed = passUndeclaredCalls(parseModelOutput(rawText, parsing), { rawText, parsing })
+  countParsed(session, parsed)
+  const { message, finish, isStopString } = toWireMessage(parsed, {
+    rawText,
+    finishReason,
+    request,
+    newId: parts.newId,
+  })
+  if (isStopString) session.counters.add('stop_string_cut')
+  rememberCallIds(session, parsed, message)
+  const reply: ChatReply = {
+    id: `msg_${parts.newId()}`,
+    model: request.model,
+    message,
+    finish,
+    usage: {
+      promptTokens: prompt.ids.length,
+      completionTokens: sampled.outputIds.length,
+      cachedTokens: sampled.cachedTokens ?? 0,
+    },
+    createdAt: Math.floor(parts.clock.now() / 1000),
+  }
+  return { reply, illFormed: parsed.illFormed.length > 0 }
 }
 
 /** How many tokens the prompt of a request has: of the prompt that a turn would have, inherited ids included. */
@@ -124,6 +169,7 @@ async function buildPrompt(session: Session, request: ChatRequest, parts: TurnPa
   if (isRefused) session.counters.add('inherit_not_possible')
   session.counters.add('control_token_in_content', rendered.protectedTokens)
   session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
+  session.counters.add('image_as_text', rendered.imagesAsText)
   const maxNewTokens = replyBudget({
     promptTokens: rendered.ids.length,
     maxContextTokens: session.options.maxContextTokens,

@@ -312,6 +312,19 @@ describe('how a sampled turn ends', () => {
     expect(samples).toHaveLength(1)
     expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
     expect(trainedPairsProblem(samples, standIn.calls)).toBeNull()
+    expect(session.counters.toJSON()).toMatchObject({ stop_string_cut: 1 })
+  })
+
+  test('a stop string at the first character leaves nothing, an empty one cuts nothing', async () => {
+    await start()
+    const contentOf = async (stop: string) => {
+      const { choices } = await openAi().chat.completions.create({ ...chatRequest, stop })
+      return choices[0]?.message.content
+    }
+    expect(await contentOf('L')).toBeNull()
+    expect(await contentOf('')).toBe('Looking.')
+    const { ledger } = await adapter.sessions.finish(session.id, { reward: 1 })
+    expect(ledger.buckets.trained).toBe(ledger.sampledTokens)
   })
 
   test('a turn that is cut is closed, and what follows continues it', async () => {

@@ -22,6 +22,8 @@ export interface SessionStoreOptions extends SessionParts {
 /** The sessions of one adapter, by id. The id is the API key of the session: 256 random bits. */
 export class SessionStore {
   readonly #sessions = new Map<string, Session>()
+  /** Those whose end has begun: whoever began it takes what is left. */
+  readonly #ending = new Set<string>()
   readonly #ended = new Set<string>()
   readonly #parts: SessionParts
   readonly #rememberedSessions: number
@@ -44,30 +46,39 @@ export class SessionStore {
   get(key: string): Session {
     const session = this.#sessions.get(key)
     if (session !== undefined) return session
-    if (this.#ended.has(key)) {
-      throw new WireError('wire_session_closed', 'This session is finished: its attempt has ended')
-    }
+    if (this.#ended.has(key)) throw sessionFinished()
     throw new WireError(
       'wire_unauthorized',
       'The API key names no session: send the session id as x-api-key or as a bearer token',
     )
   }
 
-  /** Closes a session and takes its samples out. Throws as `get`. */
+  /**
+   * Closes a session and takes its samples out: once, whoever else asks
+   * meanwhile. Throws as `get`; after another error it may be tried again.
+   */
   async finish(id: SessionId, options: LinearizeOptions): Promise<FinishedSession> {
     const session = this.get(id)
-    await session.close()
-    const { samples, ledger } = session.linearize(options)
-    this.#forget(id)
-    return { samples, ledger, counts: session.counters.toJSON(), drifts: session.drifts }
+    if (this.#ending.has(id)) throw sessionFinished()
+    this.#ending.add(id)
+    try {
+      await session.close()
+      const { samples, ledger } = session.linearize(options)
+      this.#forget(id)
+      return { samples, ledger, counts: session.counters.toJSON(), drifts: session.drifts }
+    } finally {
+      this.#ending.delete(id)
+    }
   }
 
-  /** Closes a session and throws its turns away. Unknown ids are ignored. */
+  /** Closes a session and throws its turns away. Unknown ids, and sessions that are being finished, are ignored. */
   async drop(id: SessionId): Promise<void> {
     const session = this.#sessions.get(id)
-    if (session === undefined) return
+    if (session === undefined || this.#ending.has(id)) return
+    this.#ending.add(id)
     await session.close({ graceMs: 0 })
     this.#forget(id)
+    this.#ending.delete(id)
   }
 
   /** Open sessions and the turns that are being sampled for them. */
@@ -90,4 +101,8 @@ export class SessionStore {
     const [oldest] = this.#ended
     if (this.#ended.size > this.#rememberedSessions && oldest !== undefined) this.#ended.delete(oldest)
   }
+}
+
+function sessionFinished(): WireError {
+  return new WireError('wire_session_closed', 'This session is finished: its attempt has ended')
 }

@@ -110,17 +110,18 @@ export class Session {
     return lost.reply
   }
 
-  /** Records a turn with its role, and counts why it is no plain continuation if it is none. */
-  async recordTurn(recorded: {
+  /** Records a turn with its role; `explain` counts why it is no plain continuation if it is none. Throws `trajectory_invalid_turn`. */
+  recordTurn(recorded: {
     readonly turn: Turn
     readonly conversation: TurnConversation
     readonly request: ChatRequest
     readonly reply: ChatReply
     readonly client: TurnClient
-    readonly decode: DecodeIds
-  }): Promise<void> {
-    const { turn, conversation, request, reply, client, decode } = recorded
+  }): { explain(decode: DecodeIds): Promise<void> } {
+    const { turn, conversation, request, reply, client } = recorded
     const { messages: promptMessages, head } = conversation
+    const inherited = this.trajectory.inheritedReply(promptMessages, head)
+    if (inherited !== null && this.#undelivered.arrived(inherited)) this.counters.add('lost_reply_arrived')
     const role = this.#branches.roleOf(conversation, request, client.header)
     const titles = this.#branches.demoteTitles(conversation)
     for (let title = 0; title < titles; title += 1) {
@@ -138,7 +139,7 @@ export class Session {
       untrained,
     })
     this.#undelivered.watch(handle, reply, client.signal)
-    await this.#drifts.add(explanation, { conversation, decode })
+    return { explain: (decode) => this.#drifts.add(explanation, { conversation, decode }) }
   }
 
   /** Takes no further turn; waits for those in flight, and after `graceMs` aborts them. Doing it twice is fine. */

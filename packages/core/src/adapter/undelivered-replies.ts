@@ -28,11 +28,18 @@ export class UndeliveredReplies {
     for (const handle of handles) {
       const reply = this.#replies.get(handle)
       if (reply === undefined) continue
-      this.#replies.delete(handle)
-      handle.untrained = null
+      this.arrived(handle)
       return { handle, reply }
     }
     return null
+  }
+
+  /** The client shows that it has the reply: one that was let go of with the last byte can look lost. Whether it did. */
+  arrived(handle: TurnHandle): boolean {
+    this.#replies.delete(handle)
+    if (handle.untrained !== 'disconnected') return false
+    handle.untrained = null
+    return true
   }
 
   #lose(handle: TurnHandle, reply: ChatReply): void {

@@ -17,7 +17,7 @@ export function toWireMessage(
     readonly request: ChatRequest
     readonly newId: () => string
   },
-): { message: AssistantMessage; finish: ChatReply['finish'] } {
+): { message: AssistantMessage; finish: ChatReply['finish']; isStopString: boolean } {
   const { rawText, finishReason, request, newId } = context
   const calls = parsed.calls.map(
     (call): MessageToolCall => ({
@@ -29,7 +29,7 @@ export function toWireMessage(
   const cut = cutAtStopString(parsed.text, request.stopStrings)
   const isStopString = cut !== parsed.text
   const shown =
-    cut.trim() !== '' || calls.length > 0
+    cut.trim() !== '' || calls.length > 0 || isStopString
       ? cut
       : parsed.illFormed.map(({ span }) => rawText.slice(span.charStart, span.charEnd)).join('\n')
   const hasReasoning = request.wantsReasoning && parsed.reasoning.trim() !== ''
@@ -39,12 +39,13 @@ export function toWireMessage(
     ...(hasReasoning ? { reasoning_content: parsed.reasoning } : {}),
     ...(calls.length === 0 || isStopString ? {} : { tool_calls: calls }),
   }
-  if (finishReason === 'length') return { message, finish: 'length' }
-  if (isStopString) return { message, finish: 'stop_string' }
-  return { message, finish: calls.length > 0 ? 'tool_calls' : 'stop' }
+  if (finishReason === 'length') return { message, finish: 'length', isStopString }
+  if (isStopString) return { message, finish: 'stop_string', isStopString }
+  return { message, finish: calls.length > 0 ? 'tool_calls' : 'stop', isStopString }
 }
 
 function cutAtStopString(text: string, stopStrings: readonly string[]): string {
-  const cuts = stopStrings.map((stop) => text.indexOf(stop)).filter((index) => index >= 0)
+  // An empty string ends no text: engines refuse it, and here it would empty every reply.
+  const cuts = stopStrings.map((stop) => (stop === '' ? -1 : text.indexOf(stop))).filter((index) => index >= 0)
   return cuts.length === 0 ? text : text.slice(0, Math.min(...cuts))
 }

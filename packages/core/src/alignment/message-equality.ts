@@ -64,6 +64,23 @@ export function messageText(message: Message): string {
   return message.content.map((part) => (part.type === 'text' ? part.text : `\u0000image:${part.url}`)).join('')
 }
 
+/** The same for replies that are equivalent: to look for one among many without comparing it with each. */
+export function replyKey(reply: AssistantMessage): string {
+  const calls = (reply.tool_calls ?? []).map(({ function: call }) => [
+    call.name,
+    sorted(parsedArguments(call.arguments)),
+  ])
+  return JSON.stringify([(reply.content ?? '').trim(), calls])
+}
+
+/** The same JSON value with the keys of its objects sorted. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined)
+  return entries.sort(([left], [right]) => (left < right ? -1 : 1)).map(([key, member]) => [key, sorted(member)])
+}
+
 /** Whether arguments say the same: numbers by value, keys in any order. */
 export function argumentsEqual(left: unknown, right: unknown): boolean {
   return left === right || jsonEqual(parsedArguments(left), parsedArguments(right))

@@ -187,10 +187,8 @@ function extensionOf(turn: Turn, last: ResponseSpan | undefined): StoredTurn | n
   return turn instanceof StoredTurn && last !== undefined && turn.base === last.turn ? turn : null
 }
 
-/** The ids of a prompt from a position on. Linear in them, where the position lies in the turn's own part. */
 function promptFrom(turn: Turn, position: number): Int32Array {
-  if (!(turn instanceof StoredTurn)) return (turn.promptIds as Int32Array).subarray(position)
-  return turn.idsFrom(position, turn.promptLength - position)
+  return turn instanceof StoredTurn ? turn.promptFrom(position) : (turn.promptIds as Int32Array).subarray(position)
 }
 
 function statusOf(lastTurn: Turn | undefined, isCut: boolean): SampleStatus {

@@ -64,6 +64,12 @@ export class StoredTurn implements Turn {
     return ids
   }
 
+  /** The prompt's ids from a position on. A view, where the position lies in the turn's own part. */
+  promptFrom(position: number): Int32Array {
+    if (position >= this.sharedTokens) return this.suffixIds.subarray(position - this.sharedTokens)
+    return this.idsFrom(position, this.promptLength - position)
+  }
+
   /** Ids from a position of prompt and output on; at most `count`. */
   idsFrom(position: number, count: number): Int32Array {
     const ids = new Int32Array(Math.max(0, Math.min(count, this.length - position)))

@@ -1,4 +1,5 @@
 import {
+  type AssistantMessage,
   type Bucket,
   type Ledger,
   type Message,
@@ -12,7 +13,7 @@ import type { AlignmentMode } from './classify-drift.ts'
 import { findTokenDrift } from './classify-tokens.ts'
 import { type Explanation, explainDeparture, explainEcho, type HeldReply } from './explain-request.ts'
 import { type LinearizeOptions, linearizeTrees } from './linearize.ts'
-import { type MessagesEqual, messagesEquivalent, messagesIdentical } from './message-equality.ts'
+import { type MessagesEqual, messagesEquivalent, messagesIdentical, replyKey } from './message-equality.ts'
 import {
   addChild,
   type BranchRole,
@@ -73,7 +74,10 @@ export interface TurnHandle {
 }
 
 /** Why sampled tokens never became part of a turn, or no longer are. */
-export type DiscardReason = Extract<Bucket, 'engine_aborted' | 'rewrite_merged' | 'stop_token_mismatch'>
+export type DiscardReason = Extract<
+  Bucket,
+  'disconnected' | 'engine_aborted' | 'rewrite_merged' | 'stop_token_mismatch'
+>
 
 /** Where a request continues what was sampled before. */
 export interface Inheritance {
@@ -154,6 +158,12 @@ export class Trajectory {
     }
   }
 
+  /** The reply that a request goes on from; null if there is none. */
+  inheritedReply(promptMessages: readonly Message[], head = ''): TurnHandle | null {
+    const root = this.#roots.get(head)
+    return root === undefined ? null : (lastGenerated(this.#find(root, promptMessages))?.node ?? null)
+  }
+
   /** Replies that were sampled for exactly these messages, in the order in which they were. */
   findReplies(promptMessages: readonly Message[], head = ''): readonly TurnHandle[] {
     const root = this.#roots.get(head)
@@ -162,14 +172,22 @@ export class Trajectory {
     return depth < promptMessages.length ? [] : node.children.filter(({ turn }) => turn !== null)
   }
 
-  /** Whether the main conversation's replies stand among the messages of a request, whatever its head. */
+  /** Whether the main conversation's replies stand among the messages of a request, whatever its head. Linear in both. */
   isQuotedIn(messages: readonly Message[]): boolean {
     const latest = this.#latestReplies.get('main')
     if (latest === undefined) return false
-    const replies = pathTo(latest.node).filter(({ turn, message }) => turn !== null && message !== null)
+    const replies = new Map<string, AssistantMessage[]>()
+    for (const { turn, message } of pathTo(latest.node)) {
+      if (turn === null || message?.role !== 'assistant') continue
+      const key = replyKey(message)
+      const alike = replies.get(key)
+      if (alike === undefined) replies.set(key, [message])
+      else alike.push(message)
+    }
     return messages.some(
       (message) =>
-        message.role === 'assistant' && replies.some((reply) => this.#isEqual(reply.message as Message, message)),
+        message.role === 'assistant' &&
+        (replies.get(replyKey(message)) ?? []).some((reply) => this.#isEqual(reply, message)),
     )
   }
 

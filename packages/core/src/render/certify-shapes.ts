@@ -96,6 +96,7 @@ export function certifiedShapes(spelledTokens: string): readonly CertifiedShape[
       reply: { ...text, ...reasoned },
       added: [user('And?')],
     },
+    { ...ofText, name: 'user after two rounds and a plain text', before: rounds, added: [user('And?')] },
     { ...ofText, name: 'system in mid-list', added: [system('Mind the time.'), user('And now?')] },
     { ...ofText, name: 'no new message', added: [] },
     { ...ofText, name: 'user after a cut text', added: [user('Go on.')], cut: 'text' },

@@ -14,8 +14,12 @@ function withVerdict({ cases }: TemplateCertificate, verdict: string): readonly 
 test('a template that closes its turns is exact, and what it rewrites is kept', async () => {
   const certificate = await certify('closed-turns')
   expect(certificate.isExact).toBe(true)
-  expect(withVerdict(certificate, 'kept')).toEqual(['user after reasoning', 'user after two rounds'])
-  expect(withVerdict(certificate, 'exact')).toHaveLength(certificate.cases.length - 2)
+  expect(withVerdict(certificate, 'kept')).toEqual([
+    'user after reasoning',
+    'user after two rounds',
+    'user after two rounds and a plain text',
+  ])
+  expect(withVerdict(certificate, 'exact')).toHaveLength(certificate.cases.length - 3)
 })
 
 test('with historyReasoning "template" what it rewrites is followed', async () => {
@@ -24,6 +28,18 @@ test('with historyReasoning "template" what it rewrites is followed', async () =
   expect(withVerdict(certificate, 'followed')).toEqual(expect.arrayContaining(['user', 'user after two rounds']))
   expect(withVerdict(certificate, 'exact')).toEqual(expect.arrayContaining(['tool result after two rounds']))
   expect(withVerdict(certificate, 'kept')).toEqual([])
+})
+
+test('a template that shows the reasoning of calls only is followed behind a text, inherited behind a call', async () => {
+  const certificate = await certify('reasoning-of-calls', { historyReasoning: 'template' })
+  expect(certificate.isExact).toBe(true)
+  expect(withVerdict(certificate, 'exact')).toEqual([
+    ...['tool result', 'tool result after reasoning', 'tool result after two rounds', 'parallel calls'],
+    ...['tool result and user', 'tool result and system', 'user instead of a result'],
+  ])
+  expect(withVerdict(certificate, 'followed')).toEqual(
+    expect.arrayContaining(['user after reasoning', 'user after two rounds', 'user after two rounds and a plain text']),
+  )
 })
 
 test('what the template rewrites is shown decoded, with the place', async () => {

@@ -7,7 +7,7 @@ async function rendered(name: ShapeName, messages: readonly Message[]) {
   const { tokenizer, chatTemplate, stopTokenIds, specialTokens } = loadShape(name)
   const renderer = createRenderer({ tokenizer, chatTemplate, stopTokenIds, specialTokens })
   const prompt = await renderer.renderPrompt({ messages, tools: [] })
-  return { text: await tokenizer.decode(prompt.ids), asUser: prompt.systemMessagesAsUser }
+  return { text: await tokenizer.decode(prompt.ids), asUser: prompt.systemMessagesAsUser, images: prompt.imagesAsText }
 }
 
 const withReminder: readonly Message[] = [
@@ -34,6 +34,26 @@ test('a system message that the template takes stays one', async () => {
   expect(text).toContain('<|im_start|>system\nMind the time.<|im_end|>')
   expect(asUser).toBe(0)
 })
+
+const withImage: readonly Message[] = [
+  {
+    role: 'user',
+    content: [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image', url: 'data:image/png;base64,AAAA' },
+    ],
+  },
+]
+
+test.each(['closed-turns', 'open-reasoning', 'tools-at-last-user'] as const)(
+  'an image is read as the word for one, with the text beside it, and counted: %s',
+  async (name) => {
+    const { text, images } = await rendered(name, withImage)
+    expect(text).toContain('What is this?\n[image]')
+    expect(text).not.toContain('AAAA')
+    expect(images).toBe(1)
+  },
+)
 
 const withCall = (id: string): readonly Message[] => [
   { role: 'user', content: 'Look.' },

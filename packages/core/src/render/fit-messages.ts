@@ -1,4 +1,4 @@
-import type { Message } from '@agentrl/spec'
+import type { ContentPart, Message } from '@agentrl/spec'
 import { type RenderStandIn, renderOrNull, standInQuestion } from './stand-in.ts'
 
 /**
@@ -11,11 +11,16 @@ import { type RenderStandIn, renderOrNull, standInQuestion } from './stand-in.ts
  *   them at their place, or moves them to its head, decides itself.
  * - Ids of calls. Some templates take nine letters and digits only; there an id
  *   is shortened, the same one always in the same way.
+ * - Images. An engine is given token ids and nothing else, so no template can
+ *   show one; given parts, some fail and some print an image's data as text.
+ *   The model reads `[image]` in its place, and it is counted.
  */
 export interface FittedMessages {
   readonly messages: readonly Message[]
   /** System messages rendered as user messages. */
   readonly systemMessagesAsUser: number
+  /** Images rendered as the word for one. */
+  readonly imagesAsText: number
 }
 
 export function createMessageFitter(
@@ -44,13 +49,32 @@ export function createMessageFitter(
 
   return (messages, { isStart } = { isStart: true }) => {
     let systemMessagesAsUser = 0
-    const fitted = messages.map((message, index) => {
+    let imagesAsText = 0
+    const fitted = messages.map((original, index) => {
+      const images = imagesIn(original)
+      imagesAsText += images
+      const message = images === 0 ? original : withoutImages(original)
       if ((isStart && index === 0) || !isRefusedReminder(message)) return fitIds(message)
       systemMessagesAsUser += 1
       return { ...message, role: 'user' } as Message
     })
-    return { messages: fitted, systemMessagesAsUser }
+    return { messages: fitted, systemMessagesAsUser, imagesAsText }
   }
+}
+
+function partsOf({ content }: Message): readonly ContentPart[] {
+  return typeof content === 'string' || content === null ? [] : content
+}
+
+function imagesIn(message: Message): number {
+  return partsOf(message).filter((part) => part.type === 'image').length
+}
+
+function withoutImages(message: Message): Message {
+  const content = partsOf(message)
+    .map((part) => (part.type === 'text' ? part.text : '[image]'))
+    .join('\n')
+  return { ...message, content }
 }
 
 const reminder = 'AgentRLSentinelReminder'

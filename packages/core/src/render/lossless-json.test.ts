@@ -58,6 +58,12 @@ describe('parseLosslessJson', () => {
     )
   })
 
+  test('integers have as many digits as Python reads', () => {
+    const digits = '1'.repeat(4300)
+    expect(rewritten(`[${digits}]`)).toBe(`[${digits}]`)
+    expect(() => parseLosslessJson(`[${digits}1]`)).toThrow('an integer of at most 4300 digits')
+  })
+
   test('takes exactly what JSON.parse takes, NaN and Infinity aside', () => {
     const pieces = fc.constantFrom(
       '{',

@@ -15,8 +15,13 @@ export interface LosslessJsonOptions {
 }
 
 const maxDepth = 1000
+/** As in Python: longer ones take more than linear time. */
+const maxIntegerDigits = 4300
 
-/** Throws ValueError `value_invalid` for what is no JSON or nests deeper than 1000. Linear. */
+/**
+ * Throws ValueError `value_invalid` for what is no JSON, what nests deeper than 1000, and integers of more than 4300
+ * digits. Linear.
+ */
 export function parseLosslessJson(text: string, { isMarked = false }: LosslessJsonOptions = {}): Value {
   return new Reader(text, isMarked).document()
 }
@@ -107,6 +112,10 @@ class Reader {
     this.position += match[0].length
     const isWhole = match[1] === undefined && match[2] === undefined
     if (!isWhole) return new Float(Number(match[0]))
+    if (match[0].length > maxIntegerDigits) {
+      this.position -= match[0].length
+      this.fail(`an integer of at most ${maxIntegerDigits} digits`)
+    }
     const small = Number(match[0])
     return Number.isSafeInteger(small) ? small + 0 : integer(BigInt(match[0]))
   }

@@ -43,6 +43,8 @@ export interface RenderedPrompt {
   readonly protectedTokens: number
   /** System messages behind the first message that the template does not take, rendered as user messages. */
   readonly systemMessagesAsUser: number
+  /** Images, which a prompt of ids can't hold, rendered as the word for one. */
+  readonly imagesAsText: number
 }
 
 export interface RenderedSuffix extends RenderedPrompt {
@@ -113,7 +115,9 @@ export function createRenderer(options: RendererOptions): Renderer {
 
   const encodeText = isPlain ? (text: string) => tokenizer.encodePlain(text) : (text: string) => tokenizer.encode(text)
 
-  async function encode(rendered: RenderedText): Promise<Omit<RenderedPrompt, 'systemMessagesAsUser'>> {
+  async function encode(
+    rendered: RenderedText,
+  ): Promise<Omit<RenderedPrompt, 'systemMessagesAsUser' | 'imagesAsText'>> {
     const { segments, protectedOccurrences } = split(isPlain ? rendered : { ...rendered, valueSpans: [] })
     const parts = segments.map((segment) =>
       segment.kind === 'control' ? Int32Array.of(segment.id) : cache.get(segment.text, encodeText),
@@ -132,18 +136,16 @@ export function createRenderer(options: RendererOptions): Renderer {
   return {
     historyReasoning,
     async renderPrompt({ messages, tools }) {
-      const { messages: fitted, systemMessagesAsUser } = fitMessages(messages)
-      return { ...(await encode(renderText({ standIn: [], added: fitted, tools }))), systemMessagesAsUser }
+      const { messages: fitted, ...changes } = fitMessages(messages)
+      return { ...(await encode(renderText({ standIn: [], added: fitted, tools }))), ...changes }
     },
     async renderSuffix({ messages, tools, inheritedMessages, stopTokenId, isReasoningOpen = false }) {
       const { messages: inherited } = fitMessages(messages.slice(0, inheritedMessages))
-      const { messages: added, systemMessagesAsUser } = fitMessages(messages.slice(inheritedMessages), {
-        isStart: false,
-      })
+      const { messages: added, ...changes } = fitMessages(messages.slice(inheritedMessages), { isStart: false })
       const suffix = suffixTemplate({ inherited, added, tools, stopTokenId, isReasoningOpen })
       if (suffix === null) return null
       const encoded = await encode(suffix.rendered)
-      return { ...encoded, dropsStopToken: suffix.dropsStopToken, systemMessagesAsUser }
+      return { ...encoded, dropsStopToken: suffix.dropsStopToken, ...changes }
     },
     get cacheStats() {
       return cache.stats

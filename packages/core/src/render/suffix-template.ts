@@ -10,6 +10,7 @@ import {
   renderOrNull,
   replySentinel,
   skeletonOf,
+  standInCall,
   standInQuestion,
   standInReplies,
   standInResult,
@@ -173,18 +174,25 @@ function keepsWhatStoodBefore({ text: before, valueSpans }: RenderedText, place:
   return before.startsWith(promptText) && (alone === undefined || alone.startsWith(`${before}${replySentinel}`))
 }
 
-/** In `template` mode, a template that never writes reasoning into history rewrites every reply that has some. */
-function showsReasoning(
-  { reasoning_content: reasoning = '' }: AssistantMessage,
-  beginning: Beginning,
-  parts: SuffixTemplateParts,
-): boolean {
-  return parts.historyReasoning === 'keep' || reasoning === '' || reasoningClosing(beginning, parts) !== null
+/**
+ * In `template` mode, a template that leaves the reasoning of a reply out
+ * rewrites every reply that has some. One that shows it in calls only rewrites
+ * the calls before a text, too.
+ */
+function showsReasoning(reply: AssistantMessage, beginning: Beginning, parts: SuffixTemplateParts): boolean {
+  if (parts.historyReasoning === 'keep') return true
+  const shows = (shown: AssistantMessage): boolean =>
+    standInReplies(shown, { hasReasoning: true }).some((standIn) =>
+      renderPlace({ beginning, reply: standIn, parts }, [])?.text.includes(reasoningSentinel),
+    )
+  if (shows(reply)) return true
+  const isText = (reply.tool_calls ?? []).length === 0
+  return (reply.reasoning_content ?? '') === '' && !(isText && shows(standInCall(9)))
 }
 
 /**
  * What the template writes to end the reasoning of the latest reply, ahead of
- * what ends its turn; null if it shows no reasoning.
+ * what ends its turn; null if it shows no reasoning. Some show that of calls only.
  */
 function reasoningClosing(beginning: Beginning, parts: SuffixTemplateParts): string | null {
   const tailBehind = (reply: AssistantMessage, sentinel: string): string | null => {
@@ -192,11 +200,14 @@ function reasoningClosing(beginning: Beginning, parts: SuffixTemplateParts): str
     const start = text.indexOf(sentinel)
     return start < 0 ? null : text.slice(start + sentinel.length)
   }
-  const thought: AssistantMessage = { role: 'assistant', content: '', reasoning_content: reasoningSentinel }
-  const reasoningTail = tailBehind(thought, reasoningSentinel)
-  const textTail = tailBehind({ role: 'assistant', content: replySentinel }, replySentinel)
-  if (reasoningTail === null || textTail === null || !reasoningTail.endsWith(textTail)) return null
-  return reasoningTail.slice(0, reasoningTail.length - textTail.length)
+  const closings = [{}, { tool_calls: standInCall(9).tool_calls ?? [] }].flatMap((calls) => {
+    const thought: AssistantMessage = { role: 'assistant', content: '', reasoning_content: reasoningSentinel, ...calls }
+    const reasoningTail = tailBehind(thought, reasoningSentinel)
+    const textTail = tailBehind({ role: 'assistant', content: replySentinel, ...calls }, replySentinel)
+    if (reasoningTail === null || textTail === null || !reasoningTail.endsWith(textTail)) return []
+    return [reasoningTail.slice(0, reasoningTail.length - textTail.length)]
+  })
+  return closings[0] ?? null
 }
 
 /** The part of a tail that no new message wrote. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { isAgentRlError } from '@agentrl/spec'
-import { Tokenizer } from 'tokenizers'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { loadTokenizerDirectory } from '../tokenizers/load-tokenizer-directory.ts'
 import { type ChatTemplate, compileChatTemplate, type RenderOptions, type TemplateVariables } from './chat-template.ts'
 import { splitRendered } from './control-tokens.ts'
 import { parseLosslessJson } from './lossless-json.ts'
@@ -16,7 +16,8 @@ import type { AddedToken } from './tokenizer.ts'
  * What Python renders was recorded by `pnpm proof:templates`
  * (packages/core/proofs/record-templates.py, versions in the first row of each
  * file). The templates of other models than Qwen3 are fetched by that command
- * and found through AGENTRL_TEMPLATES; they are not in this repository.
+ * and found through AGENTRL_TEMPLATES, their tokenizers through AGENTRL_TOKENIZERS;
+ * they are not in this repository.
  */
 
 interface Snippet {
@@ -32,6 +33,12 @@ interface RecordedTemplate {
   readonly outputs: Readonly<Record<string, string>>
 }
 
+interface RecordedIds {
+  readonly vocabulary: string
+  readonly template: string
+  readonly ids: Readonly<Record<string, string>>
+}
+
 const fixture = (name: string): string => readFileSync(new URL(`./__fixtures__/${name}`, import.meta.url), 'utf8')
 const rowsOf = (name: string): unknown[] =>
   fixture(name)
@@ -41,7 +48,7 @@ const rowsOf = (name: string): unknown[] =>
 
 const [header, ...snippets] = rowsOf('snippets.jsonl') as [{ readonly variables: string }, ...Snippet[]]
 const [, ...recordedTemplates] = rowsOf('template-outputs.jsonl') as [unknown, ...RecordedTemplate[]]
-const [, ...recordedIds] = rowsOf('template-ids.jsonl') as [unknown, ...{ id: string; count: number; hash: string }[]]
+const [, ...recordedIds] = rowsOf('template-ids.jsonl') as [unknown, ...RecordedIds[]]
 const conversations = fixture('conversations.jsonl')
   .trimEnd()
   .split('\n')
@@ -148,13 +155,19 @@ describe('a snippet renders as in Python', () => {
   })
 })
 
+const templateFile = (name: string): string => join(process.env.AGENTRL_TEMPLATES ?? '', `${name}.jinja`)
+
+/** Qwen3's is at hand with its tokenizer. */
+function sourceOf(template: string): string {
+  return template === 'Qwen-Qwen3-0.6B' ? qwen3.chat_template : readFileSync(templateFile(template), 'utf8')
+}
+
 describe('a template renders every conversation as in Python', () => {
-  const directory = process.env.AGENTRL_TEMPLATES ?? ''
-  const fetched = recordedTemplates.filter(({ template }) => existsSync(join(directory, `${template}.jinja`)))
+  const fetched = recordedTemplates.filter(({ template }) => existsSync(templateFile(template)))
   const sources = [
     ...fetched.map((recorded) => ({
       ...recorded,
-      source: readFileSync(join(directory, `${recorded.template}.jinja`), 'utf8'),
+      source: readFileSync(templateFile(recorded.template), 'utf8'),
     })),
     ...recordedTemplates
       .filter(({ template }) => template === 'Qwen-Qwen3-0.6B')
@@ -177,24 +190,20 @@ describe('a template renders every conversation as in Python', () => {
   })
 })
 
-describe('the rendered conversations of Qwen3', () => {
-  let tokenizer: Tokenizer
+describe('rendered conversations have the ids that Python gives them', () => {
+  const fetched: Readonly<Record<string, string>> = JSON.parse(process.env.AGENTRL_TOKENIZERS ?? '{}')
+  const folders = { ...fetched, qwen3: dirname(models) }
+  const found = recordedIds.filter(({ vocabulary }) => vocabulary in folders)
 
-  beforeAll(() => {
-    tokenizer = Tokenizer.fromFile(models.replace('tokenizer_config.json', 'tokenizer.json'))
-  })
-
-  test('have the ids that Python gives them', async () => {
-    const template = compileChatTemplate(qwen3.chat_template)
-    const ids = await Promise.all(
-      recordedIds.map(async ({ id }) => {
-        const variables = conversations.find((conversation) => conversation.id === id)?.variables ?? {}
-        const encoding = await tokenizer.encode(template.render(variables, fixedClock), null, {
-          addSpecialTokens: false,
-        })
-        return { id, count: encoding.getLength(), hash: sha256(encoding.getIds().join(',')).slice(0, 16) }
-      }),
-    )
-    expect(ids).toEqual(recordedIds)
+  test.each(found)('$vocabulary', async ({ vocabulary, template, ids }) => {
+    const { tokenizer } = await loadTokenizerDirectory(folders[vocabulary as keyof typeof folders])
+    const compiled = compileChatTemplate(sourceOf(template))
+    const encoded: [string, string][] = []
+    for (const { id, variables } of conversations) {
+      if (!(id in ids)) continue
+      const own = (await tokenizer.encode(compiled.render(variables, fixedClock))) as Int32Array
+      encoded.push([id, `${own.length}:${sha256(own.join(',')).slice(0, 16)}`])
+    }
+    expect(Object.fromEntries(encoded)).toEqual(ids)
   })
 })

@@ -48,6 +48,25 @@ describe('slimeLine', () => {
     })
   })
 
+  test('writes the routing of every position but the last as nested lists', () => {
+    const indices = Int32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+    const routed = { ...sampleOf(1), routedExperts: { positionStart: 0, layers: 2, topK: 2, indices } }
+    expect(JSON.parse(slimeLine(routed, row)).rollout_routed_experts).toEqual([
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      [
+        [5, 6],
+        [7, 8],
+      ],
+      [
+        [9, 10],
+        [11, 12],
+      ],
+    ])
+  })
+
   test('writes a null reward as 0 that no trainer must use', () => {
     expect(JSON.parse(slimeLine(sampleOf(null), row))).toMatchObject({
       reward: 0,

@@ -1,4 +1,4 @@
-import type { Sample } from '@agentrl/spec'
+import type { RoutedExperts, Sample } from '@agentrl/spec'
 import { float32Text } from './float32-text.ts'
 
 /**
@@ -8,6 +8,10 @@ import { float32Text } from './float32-text.ts'
  *
  * A null reward is written as 0.0 with `metadata.reward_valid` false and
  * `remove_sample` true, because slime raises on None.
+ *
+ * `rollout_routed_experts` is a nested list of [tokens − 1][layers][top k],
+ * which slime makes a tensor of (`slime/ray/rollout.py`); it takes batches in
+ * which all samples have it, or none.
  */
 export interface SlimeRow {
   /** Position of the sample in the file. */
@@ -43,8 +47,20 @@ export function slimeLine(sample: Sample, row: SlimeRow): string {
     `"tokens":[${(sample.tokens as Int32Array).join(',')}]`,
     `"loss_mask":[${(sample.lossMask as Uint8Array).join(',')}]`,
     `"rollout_log_probs":[${Array.from(sample.logprobs, float32Text).join(',')}]`,
+    ...(sample.routedExperts === undefined ? [] : [`"rollout_routed_experts":${expertsText(sample.routedExperts)}`]),
   ]
   return `${JSON.stringify(fields).slice(0, -1)},${arrays.join(',')}}`
+}
+
+function expertsText({ layers, topK, indices }: RoutedExperts): string {
+  const listOf = (length: number, item: (index: number) => string): string =>
+    `[${Array.from({ length }, (_, index) => item(index)).join(',')}]`
+  return listOf(indices.length / (layers * topK), (position) =>
+    listOf(layers, (layer) => {
+      const start = (position * layers + layer) * topK
+      return `[${indices.subarray(start, start + topK).join(',')}]`
+    }),
+  )
 }
 
 /** The line that stands for an attempt without samples, so that its group is complete. slime's own placeholder. */

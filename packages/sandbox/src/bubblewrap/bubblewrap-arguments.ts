@@ -37,6 +37,13 @@ const sharedEtc = [
 ]
 
 /**
+ * Parts of `/proc` that set the kernel of the host. When this process is root,
+ * so is a sandbox's root to the kernel, which lets root write to them without
+ * any capability: `core_pattern` names a program that the host runs.
+ */
+const kernelSettings = ['/proc/sys', '/proc/sysrq-trigger', '/proc/fs', '/proc/acpi', '/proc/pressure']
+
+/**
  * The command line of bubblewrap: a private root that is writable, over it the
  * host's system read-only, new process, user, network, mount, IPC and host-name
  * spaces, no environment, and an end with the process that started it.
@@ -54,6 +61,7 @@ export function bubblewrapArguments(parts: BubblewrapArguments): readonly string
     ),
     ...sharedEtc.flatMap((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
     ...['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/run'],
+    ...kernelSettings.flatMap((path) => ['--ro-bind-try', path, path]),
     ...['--ro-bind', control, controlPath],
     ...Object.entries(sockets).flatMap(([name, path]) => ['--ro-bind', path, `${socketsPath}/${name}`]),
     ...network,

@@ -58,6 +58,46 @@ describe.skipIf(lacksBubblewrap())('the bubblewrap driver', () => {
     expect(await run('ls /etc/ssl/private 2>/dev/null')).toBe('')
   })
 
+  test('no setting of the kernel can be opened for writing, nor from a user namespace of a command', async () => {
+    // Opened only: writing would change this machine. The processes' own files are theirs.
+    const probe = `find /proc -type f -not -path '/proc/[0-9]*' -not -path '/proc/*self/*' 2> /dev/null |
+      while read -r file; do (: >> "$file") 2> /dev/null && echo "$file"; done; true`
+    expect(await run(probe)).toBe('')
+    const nested =
+      await run(`unshare -Urmpf sh -c 'mount -t proc proc /proc && (: >> /proc/sys/kernel/core_pattern) && echo opened;
+      umount /proc/sys && echo uncovered; mount -o remount,bind,rw /proc/sys && echo writable;
+      mount -o remount,bind,rw /usr && echo writable' 2> /dev/null`)
+    expect(nested).toBe('')
+  })
+
+  test('what floods its process space with sessions of their own ends with its sandbox', async () => {
+    const own = await createBubblewrapDriver({ folder }).boot(options)
+    const breed =
+      'breed() { [ "$1" -eq 0 ] && exec sleep 86399; setsid sh breed.sh "$(($1 - 1))" & setsid sh breed.sh "$(($1 - 1))" & wait; }; breed "$1"'
+    await own.writeFile('breed.sh', breed)
+    const outcome = await own.exec('sh breed.sh 6 > /dev/null 2>&1', { timeoutMs: 300, graceMs: 0 })
+    expect(outcome.kind).toBe('timed_out')
+    expect(Number((await own.exec('ls -d /proc/[0-9]* | wc -l')).stdout)).toBeGreaterThan(50)
+    await own[Symbol.asyncDispose]()
+    expect(
+      readdirSync('/proc').filter((name) => readEnvironment(name).includes(`AGENTRL_SANDBOX_ID=${own.id}`)),
+    ).toEqual([])
+  })
+
+  test('fifty boots at once, half of them given up on the way, leave what was kept and nothing else', async () => {
+    const own = createBubblewrapDriver({ folder: join(folder, 'many') })
+    const booting = Array.from({ length: 50 }, (_, number) =>
+      own.boot({ ...options, ...(number % 2 === 0 ? {} : { signal: AbortSignal.timeout(number * 4) }) }),
+    )
+    const settled = await Promise.allSettled(booting)
+    const booted = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    expect(booted.length).toBeGreaterThanOrEqual(25)
+    expect(readdirSync(join(folder, 'many')).toSorted()).toEqual(booted.map(({ id }) => id).toSorted())
+    await Promise.all(booted.map((one) => one[Symbol.asyncDispose]()))
+    expect(readdirSync(join(folder, 'many'))).toEqual([])
+    rmSync(join(folder, 'many'), { recursive: true })
+  })
+
   test('a command has its three streams open and no other descriptor', async () => {
     // The fourth is the one that ls reads the folder with.
     expect(await run('ls /proc/self/fd')).toBe('0\n1\n2\n3')
@@ -114,6 +154,22 @@ describe.skipIf(lacksBubblewrap())('the bubblewrap driver', () => {
     rmSync(program)
     expect(readdirSync(folder)).toEqual([sandbox.id])
   })
+})
+
+test('the init script starts no other shell when it was started with no descriptor too many', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'agentrl-init-'))
+  writeFileSync(join(folder, 'init.sh'), initScript)
+  const closeOthers =
+    'for fd in /proc/self/fd/*; do [ "${fd##*/}" -lt 3 ] || eval "exec ${fd##*/}>&-"; done 2> /dev/null'
+  const script = `${closeOthers}; exec /bin/sh "$0"`
+  const child = spawn('bash', ['-c', script, join(folder, 'init.sh')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  try {
+    await once(child.stdout, 'data')
+    expect(readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')).not.toContain('cleaned')
+  } finally {
+    child.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 test('the init script closes descriptors of two digits that it was started with', async () => {

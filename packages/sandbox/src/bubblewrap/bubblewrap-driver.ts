@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, type Logger, SandboxError, silentLogger, systemClock } from '@agentrl/spec'
-import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { maxLifetimeMs, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { plainEnvironment, sandboxMarks } from '../command-environment.ts'
 import { createCommandFolder } from '../command-folder.ts'
@@ -51,6 +51,7 @@ const capabilities: SandboxCapabilities = {
   hasImages: false,
   hasResources: false,
   hasMounts: true,
+  maxLifetimeMs,
   egress: ['none', 'adapter', 'hosts', 'open'],
 }
 

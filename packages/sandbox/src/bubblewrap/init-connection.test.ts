@@ -43,6 +43,21 @@ describe('the connection with the init process', () => {
     expect([await started, await exited]).toEqual([5, 0])
   })
 
+  test('a line without end, which only a hostile command writes, is not kept', async () => {
+    const { init, streams } = fakeInit()
+    const { started } = init.run(1)
+    const part = Buffer.alloc(1024 * 1024, 'x')
+    const before = process.memoryUsage()
+    for (let count = 0; count < 300; count += 1) {
+      streams.stdout.write(part)
+      await turn()
+    }
+    const after = process.memoryUsage()
+    streams.stdout.write('\nstarted 1 5\n')
+    expect(await started).toBe(5)
+    expect(after.heapUsed + after.external - before.heapUsed - before.external).toBeLessThan(100 * 1024 * 1024)
+  })
+
   test('an end before "up" is a failed boot with what was complained about', async () => {
     const { init, streams, process } = fakeInit()
     streams.stderr.write('bwrap: no permission\n')

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { excerpt, SandboxError, unreachable } from '@agentrl/spec'
 
@@ -61,9 +60,15 @@ export function connectInit(name: string, { process, stdin, stdout, stderr }: In
   stdin.on('error', () => {
     // A broken pipe means that the process is over, which is noticed below.
   })
-  createInterface({ input: stdout }).on('line', (line) => {
-    const event = readInitEvent(line)
-    if (event !== undefined) handle(event)
+  let partOfLine = ''
+  stdout.setEncoding('latin1').on('data', (text: string) => {
+    const lines = (partOfLine + text).split('\n')
+    // What is no line of the init script comes from the sandbox, and may never end.
+    partOfLine = (lines.pop() ?? '').slice(0, maxLineLength)
+    for (const line of lines) {
+      const event = readInitEvent(line)
+      if (event !== undefined) handle(event)
+    }
   })
 
   const over = new Promise<void>((resolve) => {
@@ -136,6 +141,9 @@ export function connectInit(name: string, { process, stdin, stdout, stderr }: In
     },
   }
 }
+
+/** Longer than any line of the init script. */
+const maxLineLength = 100
 
 /** One line of the init script. Anything else is ignored: the sandbox's own processes could write there. */
 function readInitEvent(line: string): InitEvent | undefined {

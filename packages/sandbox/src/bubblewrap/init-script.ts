@@ -13,13 +13,14 @@
  *     /run/agentrl/commands/7/stdout, stderr   named pipes; the host has opened its ends already
  *
  * Descriptors that the host's process inherited and passed on are closed first;
- * those of two digits can be named in bash only.
+ * those of two digits can be named in bash only. The shell reads this script on
+ * descriptor 10, or where that is taken on the next one.
  *
  * Each command is a session of its own. The inner parentheses give a finished
  * command's shell to process 1, bubblewrap's own reaper, so that none stays a zombie.
  */
 export const initScript: string = `for fd in /proc/self/fd/*; do
-  case $\{fd##*/} in [0-9]) ;; *) leaked=yes ;; esac
+  case $\{fd##*/} in [0-9] | 10) ;; *) leaked=yes ;; esac
 done
 if [ -n "$leaked" ] && [ -z "$1" ] && [ -x /bin/bash ]; then
   exec /bin/bash -c 'for fd in /proc/self/fd/*; do

@@ -10,10 +10,8 @@ export const home = '/root'
  * every program expects, and an `/etc` of its own that tells nothing of the host.
  */
 export async function fillPrivateRoot(root: string, options: ResolvedBootOptions): Promise<void> {
-  for (const path of ['/etc', '/tmp', '/var/tmp', '/run', '/opt', '/srv', home, options.workdir]) {
-    await mkdir(join(root, path), { recursive: true })
-  }
-  for (const path of ['/tmp', '/var/tmp']) await chmod(join(root, path), 0o1777)
+  const folders = ['/etc', '/tmp', '/var/tmp', '/run', '/opt', '/srv', home, options.workdir]
+  await Promise.all(folders.map((path) => mkdir(join(root, path), { recursive: true })))
   const files: Record<string, string> = {
     passwd: `root:x:0:0:root:${home}:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
     group: 'root:x:0:\nnogroup:x:65534:\n',
@@ -21,5 +19,8 @@ export async function fillPrivateRoot(root: string, options: ResolvedBootOptions
     hostname: 'sandbox\n',
     'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
   }
-  for (const [name, text] of Object.entries(files)) await writeFile(join(root, 'etc', name), text)
+  await Promise.all([
+    ...['/tmp', '/var/tmp'].map((path) => chmod(join(root, path), 0o1777)),
+    ...Object.entries(files).map(([name, text]) => writeFile(join(root, 'etc', name), text)),
+  ])
 }

@@ -11,34 +11,82 @@ export interface DockerConnection {
   readonly host?: string
   /** For ssh: the socket of an agent that holds the key, usually the value of SSH_AUTH_SOCK. */
   readonly sshAgent?: string
+  /** For ssh, required: the fingerprint of the daemon's host key, `SHA256:…` as `ssh-keygen -l` prints it. */
+  readonly sshHostKey?: string
   /** For tcp with TLS: PEM texts. */
   readonly tls?: { readonly ca: string; readonly cert: string; readonly key: string }
 }
 
-/** A client of a daemon, which is not asked anything yet. Throws `sandbox_invalid_option`. */
-export function connectDocker({ host = 'unix:///var/run/docker.sock', sshAgent, tls }: DockerConnection): Docker {
+/** What dockerode would otherwise take from DOCKER_HOST and the like, also beside a socket that it is given. */
+const nothingOfTheEnvironment = {
+  host: undefined,
+  port: undefined,
+  protocol: 'http',
+  pathPrefix: '/',
+  username: undefined,
+  timeout: undefined,
+  ca: undefined,
+  cert: undefined,
+  key: undefined,
+} as const
+
+/**
+ * A client of a daemon, which is not asked anything yet. It takes nothing from
+ * the environment. Throws `sandbox_invalid_option`.
+ */
+export function connectDocker(connection: DockerConnection): Docker {
+  const { host = 'unix:///var/run/docker.sock', sshAgent, sshHostKey, tls } = connection
   const url = URL.canParse(host) ? new URL(host) : undefined
   switch (url?.protocol) {
     case 'unix:':
-      return new Docker({ socketPath: url.pathname })
+      return createDocker({ socketPath: url.pathname })
     case 'tcp:':
-      return new Docker({
+      return createDocker({
         host: url.hostname,
         port: url.port === '' ? (tls === undefined ? 2375 : 2376) : Number(url.port),
         protocol: tls === undefined ? 'http' : 'https',
         ...tls,
       })
-    case 'ssh:':
-      return new Docker({
-        protocol: 'ssh',
-        host: url.hostname,
-        port: url.port === '' ? 22 : Number(url.port),
-        username: decodeURIComponent(url.username),
-        sshOptions: sshAgent === undefined ? {} : { agent: sshAgent },
-      })
+    case 'ssh:': {
+      if (sshHostKey === undefined) throw invalidOption('ssh needs sshHostKey: without it, anybody could answer')
+      const hostKey = hexOfHostKey(sshHostKey)
+      const sshOptions = {
+        ...(sshAgent === undefined ? {} : { agent: sshAgent }),
+        hostHash: 'sha256',
+        hostVerifier: (hash: string) => hash === hostKey,
+      }
+      return createDocker(
+        {
+          protocol: 'ssh',
+          host: url.hostname,
+          port: url.port === '' ? 22 : Number(url.port),
+          username: decodeURIComponent(url.username),
+        },
+        sshOptions,
+      )
+    }
     default:
       throw invalidOption(`host starts with unix://, tcp:// or ssh://; found "${host}"`)
   }
+}
+
+function createDocker(options: Docker.DockerOptions, sshOptions: Readonly<Record<string, unknown>> = {}): Docker {
+  try {
+    const docker = new Docker({ ...nothingOfTheEnvironment, ...options } as Docker.DockerOptions)
+    // Those of the environment would go before what the constructor is given.
+    Object.assign(docker.modem, { sshOptions })
+    return docker
+  } catch (cause) {
+    // It reads the certificates of DOCKER_CERT_PATH, whatever it is told.
+    throw invalidOption(`The client of the Docker daemon could not be made: ${String(cause)}`)
+  }
+}
+
+/** `SHA256:<base64>`, as ssh-keygen prints it, in the form in which the connection compares. */
+function hexOfHostKey(fingerprint: string): string {
+  const [, encoded] = /^SHA256:([A-Za-z0-9+/]{43})=?$/.exec(fingerprint) ?? []
+  if (encoded === undefined) throw invalidOption(`sshHostKey is "SHA256:…" as ssh-keygen -l prints it`)
+  return Buffer.from(encoded, 'base64').toString('hex')
 }
 
 /** Whether a daemon shares this machine's files and sockets. */

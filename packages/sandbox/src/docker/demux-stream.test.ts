@@ -46,6 +46,13 @@ test('much of one output before the other is read blocks nothing', async () => {
   expect((await buffer(stdout)).length).toBe(1_000_000)
 })
 
+test('an output whose reader has left is passed over, and holds nothing up', async () => {
+  const much = frame(1, Buffer.alloc(1_000_000, 1))
+  const { stdout, stderr } = demuxStream(cut(Buffer.concat([much, frame(2, Buffer.from('line\n'))]), [70_000]))
+  for await (const _ of stdout) break
+  expect(await buffer(stderr)).toEqual(Buffer.from('line\n'))
+})
+
 test('a stream that breaks off ends both outputs with what came', async () => {
   const { stdout, stderr } = demuxStream(cut(frame(1, Buffer.from('abcdef')).subarray(0, 11), []))
   expect((await buffer(stdout)).toString()).toBe('abc')

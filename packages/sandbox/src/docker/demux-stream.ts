@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { PassThrough, type Readable } from 'node:stream'
+import { writePart } from '../write-part.ts'
 
 /**
  * Parts the one stream of an attached Docker exec into stdout and stderr:
@@ -11,7 +11,7 @@ import { PassThrough, type Readable } from 'node:stream'
  *
  * Source: Docker Engine API, "ContainerAttach", stream format. Unlike the
  * demultiplexer of docker-modem it waits for its readers, so a fast writer
- * fills no memory. An output that nobody reads yet is not waited for: the daemon
+ * fills no memory. An output that nobody reads is not waited for: the daemon
  * interleaves as it likes, and what is read first may come second. A stream
  * that breaks off ends both outputs.
  */
@@ -39,8 +39,7 @@ export function demuxStream(source: AsyncIterable<Uint8Array>): {
         const part = pending.subarray(0, payloadLeft)
         payloadLeft -= part.length
         pending = pending.subarray(part.length)
-        const isFull = !target.write(part)
-        if (isFull && target.listenerCount('readable') > 0) await once(target, 'drain')
+        await writePart(target, part)
       }
     }
   }

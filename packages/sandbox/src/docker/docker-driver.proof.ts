@@ -1,8 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createConnection, createServer } from 'node:net'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forward, makeCertificate, startSshDaemon } from '../__fixtures__/remote-daemon.ts'
 import type { BootOptions } from '../sandbox-types.ts'
 import { buildDockerImage } from './build-docker-image.ts'
 import { createDockerDriver } from './docker-driver.ts'
@@ -67,9 +70,10 @@ describe('the docker driver with a daemon', () => {
     const resources = { cpus: 0.5, memoryBytes: 64 * 1024 * 1024, maxProcesses: 64 }
     const sandbox = await createDockerDriver({ host, image }).boot({ ...options, resources })
     try {
-      const memory = await sandbox.exec('head -c 200000000 /dev/zero | tail -c 150000000 | wc -c')
-      const forks = await sandbox.exec('i=0; while [ $i -lt 80 ]; do sleep 5 & i=$((i + 1)); done; wait')
       const privileges = await sandbox.exec('grep NoNewPrivs /proc/self/status')
+      const memory = await sandbox.exec('head -c 200000000 /dev/zero | tail -c 150000000 | wc -c')
+      // The last one: until these are over, there is no room for another command.
+      const forks = await sandbox.exec('i=0; while [ $i -lt 80 ]; do sleep 5 & i=$((i + 1)); done; wait')
       expect(memory.stdout.trim()).not.toBe('150000000')
       expect(forks.stderr).toContain('fork')
       expect(privileges.stdout.trim().at(-1)).toBe('1')
@@ -88,12 +92,7 @@ describe('the docker driver with a daemon', () => {
   })
 
   test('a daemon is reached over tcp as well', async () => {
-    const forwarder = createServer({ allowHalfOpen: true }, (client) => {
-      const daemon = createConnection({ path: host.replace('unix://', ''), allowHalfOpen: true })
-      client.pipe(daemon).pipe(client)
-      client.on('error', () => daemon.destroy())
-      daemon.on('error', () => client.destroy())
-    })
+    const forwarder = createServer({ allowHalfOpen: true }, (client) => forward(client, host))
     await new Promise<void>((resolve) => forwarder.listen(0, '127.0.0.1', resolve))
     const { port } = forwarder.address() as AddressInfo
     const sandbox = await createDockerDriver({ host: `tcp://127.0.0.1:${port}`, image }).boot(options)
@@ -102,6 +101,77 @@ describe('the docker driver with a daemon', () => {
     } finally {
       await sandbox[Symbol.asyncDispose]()
       forwarder.close()
+    }
+  })
+
+  test('the policy "open" gives the network that the driver was told of, and names one that does not exist', async () => {
+    const server = createHttpServer((_, response) => response.end('of the host'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    const open: BootOptions = { ...options, egress: { kind: 'open' } }
+    const sandbox = await createDockerDriver({ host, image, network: 'host' }).boot(open)
+    try {
+      expect((await sandbox.exec(`wget -qO- http://${address}/`)).stdout).toBe('of the host')
+    } finally {
+      await sandbox[Symbol.asyncDispose]()
+      server.close()
+    }
+    await expect(createDockerDriver({ host, image, network: 'no-such-net' }).boot(open)).rejects.toMatchObject({
+      code: 'sandbox_boot_failed',
+      message: expect.stringMatching(/^The Docker daemon answered 404: .*no-such-net/),
+    })
+  })
+
+  test('a shell that was replaced by one that hangs or floods keeps nobody waiting, and the sandbox ends', async () => {
+    for (const program of ['while :; do :; done', 'while :; do echo flood; done']) {
+      const sandbox = await createDockerDriver({ host, image }).boot(options)
+      await sandbox.writeFile('/bin/own-shell', `#!/bin/sh-real\n${program}\n`, { mode: 0o755 })
+      const running = sandbox.exec('ln -s busybox /bin/sh-real; ln -sf own-shell /bin/sh; /bin/busybox sleep 600', {
+        timeoutMs: 500,
+        graceMs: 0,
+      })
+      await expect(running).rejects.toMatchObject({ code: expect.stringMatching(/^sandbox_(survivors|exec_failed)$/) })
+      await expect(sandbox.readFile('/x', { signal: AbortSignal.timeout(500) })).rejects.toMatchObject({})
+      await sandbox[Symbol.asyncDispose]()
+      const listed = await createDockerDriver({ host, image }).list()
+      expect(listed.filter(({ id }) => id === sandbox.id)).toEqual([])
+    }
+  }, 120_000)
+
+  test('a daemon is reached over tcp with TLS, and not with the certificate of another', async () => {
+    const [ours, other] = [makeCertificate(join(folder, 'ours')), makeCertificate(join(folder, 'other'))]
+    const forwarder = createTlsServer(
+      { ...ours, requestCert: true, rejectUnauthorized: true, allowHalfOpen: true },
+      (client) => forward(client, host),
+    )
+    await new Promise<void>((resolve) => forwarder.listen(0, '127.0.0.1', resolve))
+    const address = `tcp://127.0.0.1:${(forwarder.address() as AddressInfo).port}`
+    try {
+      const sandbox = await createDockerDriver({ host: address, image, tls: ours }).boot(options)
+      expect((await sandbox.exec('cat; echo out', { stdin: 'in ' })).stdout).toBe('in out\n')
+      await sandbox[Symbol.asyncDispose]()
+      const stranger = createDockerDriver({ host: address, image, tls: other })
+      await expect(stranger.boot(options)).rejects.toMatchObject({ code: 'sandbox_boot_failed' })
+    } finally {
+      forwarder.close()
+    }
+  })
+
+  test('a daemon is reached over ssh, and not when its key is another', async () => {
+    const daemon = await startSshDaemon(join(folder, 'ssh'), host)
+    try {
+      const driver = createDockerDriver({ ...daemon.connection, image })
+      const sandbox = await driver.boot(options)
+      expect((await sandbox.exec('cat; echo out', { stdin: 'in ' })).stdout).toBe('in out\n')
+      await sandbox.writeFile('/data', 'x'.repeat(1_000_000))
+      expect((await sandbox.readFile('/data')).length).toBe(1_000_000)
+      await sandbox[Symbol.asyncDispose]()
+      const wrongKey = { ...daemon.connection, sshHostKey: `SHA256:${'A'.repeat(43)}` }
+      await expect(createDockerDriver({ ...wrongKey, image }).boot(options)).rejects.toMatchObject({
+        code: 'sandbox_boot_failed',
+      })
+    } finally {
+      await daemon[Symbol.asyncDispose]()
     }
   })
 })

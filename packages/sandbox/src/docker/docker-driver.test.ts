@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { BootOptions } from '../sandbox-types.ts'
 import { createDockerDriver } from './docker-driver.ts'
@@ -12,6 +14,30 @@ describe('without a daemon', () => {
       message: expect.stringContaining('/no/such.sock'),
       isRetryable: true,
     })
+  })
+
+  test('a daemon that only the environment names is not talked to', async () => {
+    const server = createServer((_, response) => response.end('{}'))
+    let asked = 0
+    server.on('connection', () => {
+      asked += 1
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    process.env.DOCKER_HOST = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`
+    try {
+      const driver = createDockerDriver({ host: 'unix:///no/such.sock', image: 'x' })
+      await expect(driver.boot(options)).rejects.toMatchObject({ message: expect.stringContaining('/no/such.sock') })
+      expect(asked).toBe(0)
+    } finally {
+      delete process.env.DOCKER_HOST
+      server.close()
+    }
+  })
+
+  test('a daemon over ssh needs the fingerprint of its key', () => {
+    const refusal = expect.objectContaining({ code: 'sandbox_invalid_option' })
+    expect(() => createDockerDriver({ host: 'ssh://root@127.0.0.1' })).toThrow(refusal)
+    expect(() => createDockerDriver({ host: 'ssh://root@127.0.0.1', sshHostKey: 'MD5:aa' })).toThrow(refusal)
   })
 
   test('a boot without an image is refused', async () => {

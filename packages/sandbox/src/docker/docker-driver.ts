@@ -13,7 +13,7 @@ import {
 } from '@agentrl/spec'
 import type Docker from 'dockerode'
 import type { Container, ContainerCreateOptions, ContainerInfo } from 'dockerode'
-import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { maxLifetimeMs, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { sandboxMarks } from '../command-environment.ts'
 import { type EgressRoutes, openEgressRoutes } from '../egress-routes.ts'
@@ -96,6 +96,7 @@ function capabilitiesOf(options: DockerDriverOptions): SandboxCapabilities {
     hasResources: true,
     // Both bind something of this machine into the container.
     hasMounts: isLocalDaemon(options),
+    maxLifetimeMs,
     egress: isLocalDaemon(options) ? ['none', 'adapter', 'hosts', 'open'] : ['none', 'open'],
   }
 }
@@ -267,7 +268,8 @@ async function removeContainer(container: Container): Promise<void> {
 function bootError(error: unknown, image: string): SandboxError {
   if (error instanceof SandboxError) return error
   const status = statusOf(error)
-  if (status === 404) {
+  // A network that does not exist is a 404 too.
+  if (status === 404 && !/network/i.test(reasonOf(error))) {
     return new SandboxError('sandbox_boot_failed', `The Docker daemon has no image "${image}": ${reasonOf(error)}`, {
       cause: error,
     })

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
 import { excerpt, SandboxError } from '@agentrl/spec'
 import type { Container, Exec } from 'dockerode'
 import { announcedArgv, readAnnouncement } from '../announced-command.ts'
 import { invalidOption } from '../invalid-option.ts'
+import { createOutputCollector } from '../output-collector.ts'
 import type { RunningCommand, StartCommand } from '../sandbox-backend.ts'
 import { commandProcessGroup } from '../sandbox-process-group.ts'
+import { drained } from '../write-part.ts'
 import { callError } from './connect-docker.ts'
 import { demuxStream } from './demux-stream.ts'
 
@@ -22,8 +22,7 @@ export async function startDockerExec(container: Container, command: StartComman
   const { stdout, stderr } = demuxStream(stream)
   const announcement = await readAnnouncement(stderr, token)
   if (announcement.kind === 'refused') throw invalidOption(`cwd is a folder of the sandbox; found ${command.cwd}`)
-  if (announcement.kind === 'missing')
-    throw await describeFailedStart(command, `${announcement.written}${await text(stdout)}`)
+  if (announcement.kind === 'missing') throw await describeFailedStart(command, announcement.written, stdout)
   feed(stream, command.stdin)
   const outputEnded = Promise.all([ended(stdout), ended(stderr)])
   return {
@@ -39,11 +38,31 @@ export async function startDockerExec(container: Container, command: StartComman
   }
 }
 
+/** A short command of ours writes less and is over sooner, unless its shell is not what it was. */
+const maxShortOutputBytes = 1024 * 1024
+const maxShortMs = 20_000
+
 /** Runs a short command as root and gives its stdout; rejects with a `SandboxError` unless it exits with 0. */
 export async function runDockerExec(container: Container, argv: readonly string[], user = 'root'): Promise<string> {
   const { exec, stream } = await attach(container, { env: {}, user }, argv)
   const { stdout, stderr } = demuxStream(stream)
-  const [written, complaint] = await Promise.all([text(stdout), text(stderr)])
+  const isCut = { reason: '' }
+  const cut = (reason: string): void => {
+    isCut.reason ||= reason
+    stream.destroy()
+  }
+  const timer = setTimeout(() => cut(`took longer than ${maxShortMs} ms`), maxShortMs)
+  const read = async (part: Readable): Promise<string> => {
+    const collector = createOutputCollector(maxShortOutputBytes, 'head')
+    for await (const chunk of part) {
+      if (collector.push(chunk)) cut(`wrote more than ${maxShortOutputBytes} bytes`)
+    }
+    return Buffer.from(collector.bytes()).toString('utf8')
+  }
+  const [written, complaint] = await Promise.all([read(stdout), read(stderr)]).finally(() => clearTimeout(timer))
+  if (isCut.reason !== '') {
+    throw new SandboxError('sandbox_exec_failed', `A command of ours in the container ${isCut.reason}`)
+  }
   const exitCode = await readExitCode(exec)
   if (exitCode === 0) return written
   throw new SandboxError(
@@ -84,9 +103,18 @@ function feed(stream: Duplex, input: StartCommand['stdin']): void {
 async function writeAll(stream: Duplex, input: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of input) {
     if (stream.destroyed) return
-    if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+    if (!stream.write(chunk)) await drained(stream)
   }
   stream.end()
+}
+
+/** The beginning of a text. */
+async function readSome(stream: Readable): Promise<string> {
+  const collector = createOutputCollector(4_096, 'head')
+  for await (const chunk of stream) {
+    if (collector.push(chunk)) break
+  }
+  return Buffer.from(collector.bytes()).toString('utf8')
 }
 
 function ended(stream: Readable): Promise<void> {
@@ -103,7 +131,8 @@ async function readExitCode(exec: Exec): Promise<number> {
   throw new SandboxError('sandbox_exec_failed', 'The stream of a command was cut', { isRetryable: true })
 }
 
-async function describeFailedStart(command: StartCommand, written: string): Promise<SandboxError> {
+async function describeFailedStart(command: StartCommand, line: string, stdout: Readable): Promise<SandboxError> {
+  const written = `${line}${await readSome(stdout)}`
   if (/unable to find user/.test(written)) return invalidOption(`There is no user "${command.user}" in the container`)
   return new SandboxError(
     'sandbox_exec_failed',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -81,7 +82,6 @@ describe.skipIf(lacksBubblewrap())('the e2b driver', () => {
 
   test('Tencent AGS hears of image and resources in x-custom-config', async () => {
     const driver = driverWith({
-      apiKey: server.apiKey,
       images: { kind: 'custom-config', command: ['/bin/sh'], args: ['-c', 'start-envd'] },
     })
     const resources = { cpus: 2, memoryBytes: 4 * 2 ** 30 }
@@ -112,6 +112,63 @@ describe.skipIf(lacksBubblewrap())('the e2b driver', () => {
       code: 'sandbox_invalid_option',
     })
     await Promise.all([byKey, asTemplate].map((sandbox) => sandbox[Symbol.asyncDispose]()))
+  })
+
+  test('a key as AGS gives it is taken, and a life longer than the gateway grants is refused', async () => {
+    const driver = createBubblewrapDriver({ folder })
+    const ags = await createE2bServer({ driver, boot: { egress: { kind: 'none' } }, apiKey: 'ark_0123abc' })
+    try {
+      const keyed = driverWith({ apiKey: 'ark_0123abc', apiUrl: ags.url, sandboxUrl: ags.url, maxLifetimeMs: 60_000 })
+      await expect(keyed.boot({ ...options, lifetimeMs: 60_001 })).rejects.toMatchObject({
+        code: 'sandbox_invalid_option',
+        message: expect.stringContaining('60000'),
+      })
+      const sandbox = await keyed.boot(options)
+      await expect(sandbox.extendLifetime(60_001)).rejects.toMatchObject({ code: 'sandbox_invalid_option' })
+      await sandbox[Symbol.asyncDispose]()
+    } finally {
+      await ags[Symbol.asyncDispose]()
+    }
+  })
+
+  test('a data plane that only the environment names is refused: tokens would go there', () => {
+    process.env.E2B_SANDBOX_URL = 'http://127.0.0.1:1'
+    try {
+      const connection = { apiKey: 'e2b_0', template: 'base' }
+      const refusal = expect.objectContaining({ code: 'sandbox_invalid_option' })
+      expect(() => createE2bDriver(connection)).toThrow(refusal)
+      expect(createE2bDriver({ ...connection, sandboxUrl: 'http://127.0.0.1:2' }).name).toBe('e2b')
+    } finally {
+      delete process.env.E2B_SANDBOX_URL
+    }
+  })
+
+  test('a shell that was replaced by one that writes without end is an error, and fills no memory', async () => {
+    const sandbox = await driverWith({ maxFailedCalls: 1 }).boot(options)
+    const flood = '#!/bin/bash.real\nwhile :; do echo 0123456789012345678901234567890123456789; done\n'
+    await sandbox.writeFile('/flood', flood, { mode: 0o755 })
+    const replace =
+      'rm /bin && mkdir /bin && cd /bin && ln -s /usr/bin/dash sh && ln -s /usr/bin/bash bash.real && ln -s /flood bash'
+    await sandbox.exec(replace).catch(() => {})
+    await expect(sandbox.exec('true', { timeoutMs: 20_000 })).rejects.toMatchObject({
+      code: 'sandbox_exec_failed',
+      message: expect.stringContaining('characters'),
+    })
+    await sandbox[Symbol.asyncDispose]()
+  })
+
+  test('an input of many parts comes whole', async () => {
+    const sandbox = await driverWith().boot(options)
+    const part = Buffer.from(Uint8Array.from({ length: 6_000_001 }, (_, index) => (index * 31) % 256))
+    async function* parts(): AsyncGenerator<Uint8Array> {
+      for (let count = 0; count < 7; count += 1) yield part
+    }
+    await sandbox.writeFile('/tmp/large', parts())
+    const whole = createHash('sha256')
+      .update(Buffer.concat(Array.from({ length: 7 }, () => part)))
+      .digest('hex')
+    expect((await sandbox.exec('sha256sum < /tmp/large')).stdout).toBe(`${whole}  -\n`)
+    await sandbox[Symbol.asyncDispose]()
   })
 
   test('a key of any form is passed on, and a wrong one is refused for good', async () => {
@@ -234,7 +291,7 @@ describe.skipIf(lacksBubblewrap())('the e2b driver', () => {
   test('what finished commands wrote does not pile up', async () => {
     const sandbox = await driverWith().boot(options)
     for (let run = 0; run < 5; run += 1) await sandbox.exec('head -c 1000 /dev/zero', { stdin: 'x' })
-    const { stdout } = await sandbox.exec('ls /tmp/.agentrl | wc -l')
+    const { stdout } = await sandbox.exec('ls /tmp/.agentrl | grep -vc over')
     expect(Number(stdout)).toBeLessThanOrEqual(3)
     await sandbox[Symbol.asyncDispose]()
   })

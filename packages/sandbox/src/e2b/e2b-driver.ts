@@ -9,7 +9,7 @@ import {
   systemClock,
 } from '@agentrl/spec'
 import { Sandbox as E2bSandbox, NotFoundError } from 'e2b'
-import { type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
+import { maxLifetimeMs, type ResolvedBootOptions, resolveBootOptions } from '../boot-options.ts'
 import { bootSandbox } from '../boot-sandbox.ts'
 import { sandboxMarks } from '../command-environment.ts'
 import { invalidOption } from '../invalid-option.ts'
@@ -47,6 +47,8 @@ export interface E2bDriverOptions {
    * and open, as E2B does; give `['open']` for a gateway that ignores them.
    */
   readonly egress?: readonly ('none' | 'hosts' | 'open')[]
+  /** The longest life that the gateway grants. Default 86,400,000: a day, as E2B and AGS do. */
+  readonly maxLifetimeMs?: number
   /** For every request. Default 60,000. */
   readonly requestTimeoutMs?: number
   /** How long one look at a command waits inside the sandbox. Default 5,000; below what the gateway lets a stream be idle. */
@@ -76,6 +78,7 @@ export function createE2bDriver(options: E2bDriverOptions): SandboxDriver {
     hasImages: images.kind !== 'none',
     hasResources: images.kind === 'custom-config',
     hasMounts: false,
+    maxLifetimeMs: options.maxLifetimeMs ?? maxLifetimeMs,
     egress: options.egress ?? ['none', 'hosts', 'open'],
   }
 
@@ -131,6 +134,10 @@ function connectionOf({
   requestTimeoutMs = 60_000,
 }: E2bDriverOptions): Connection {
   if (apiKey === '') throw invalidOption('The e2b driver needs an API key')
+  if (sandboxUrl === undefined && (process.env.E2B_SANDBOX_URL ?? '') !== '') {
+    // The SDK takes it whatever it is told, and would send the tokens of these sandboxes there.
+    throw invalidOption('E2B_SANDBOX_URL is set, and the SDK would use it: give the option sandboxUrl, or unset it')
+  }
   return {
     apiKey,
     domain,

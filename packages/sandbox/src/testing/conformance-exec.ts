@@ -194,6 +194,31 @@ export const execCases: readonly ConformanceCase[] = [
     const outcome = await sandbox.exec(`printf %s "${'x'.repeat(300 * 1024)}" | wc -c`)
     assert.equal(outcome.stdout.trim(), `${300 * 1024}`)
   }),
+  sandboxCase('what a command planted is neither run nor written through by a later one', async ({ sandbox }) => {
+    await sandbox.writeFile('/app/target', 'untouched')
+    const plant = `target=$(pwd)/target; cd "$AGENTRL_SANDBOX_ROOT/tmp" && mkdir -p .agentrl && for n in 1 2 3 4 5 6 7 8 9; do
+      ln -s "$target" ".agentrl-command-$n.sh"; mkdir -p ".agentrl/$n/lock"
+      echo 0 > ".agentrl/$n/status"; echo planted > ".agentrl/$n/stdout"; done`
+    assert.equal(ending(await sandbox.exec(plant)), 'exited 0')
+    for (let count = 0; count < 4; count += 1) {
+      const outcome = await sandbox.exec(`echo real # ${'x'.repeat(130 * 1024)}`)
+      assert.equal(outcome.stdout, 'real\n')
+    }
+    assert.equal(await sandbox.readText('/app/target'), 'untouched')
+  }),
+  sandboxCase('twenty thousand small writes come whole', async ({ sandbox }) => {
+    const { stdout } = await sandbox.exec('i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i + 1)); done')
+    assert.equal(stdout, Array.from({ length: 20_000 }, (_, number) => `${number}\n`).join(''))
+  }),
+  sandboxCase(
+    'a command that closes its streams and goes on is still ended at its time',
+    async ({ sandbox, setup }) => {
+      const seconds = uniqueSleep()
+      const outcome = await sandbox.exec(`exec 0<&- 1>&- 2>&-; sleep ${seconds} & wait`, { timeoutMs: 400 })
+      assert.equal(ending(outcome), 'timed_out')
+      if (needsProc(setup) === undefined) assert.equal(await settleProcesses(seconds, 0), 0)
+    },
+  ),
   sandboxCase('an argument or variable over 120 KiB is refused with the limit', async ({ sandbox }) => {
     const long = 'x'.repeat(120 * 1024 + 1)
     const refusal = { code: 'sandbox_invalid_option', message: /122880/ }

@@ -60,6 +60,42 @@ export const lifecycleCases: readonly ConformanceCase[] = [
     if (needsProc(setup) === undefined) assert.equal(await settleProcesses(seconds, 0, 0), 0)
   }),
   sandboxCase(
+    'commands and file calls that meet the disposal are told, and leave nothing',
+    async ({ sandbox, setup }) => {
+      const seconds = uniqueSleep()
+      const working = Array.from({ length: 8 }, (_, number) => [
+        sandbox.exec(`sleep ${seconds}`),
+        sandbox.writeFile(`file-${number}`, 'x'),
+      ]).flat()
+      const ended = sandbox[Symbol.asyncDispose]()
+      for (const result of await Promise.allSettled(working)) {
+        if (result.status === 'rejected') assert.equal(result.reason.code, 'sandbox_lost')
+        else if (result.value !== undefined) assert.equal(ending(result.value), 'cancelled')
+      }
+      await ended
+      assert.equal(await isListed(setup.driver, sandbox.id), false)
+      if (needsProc(setup) === undefined) assert.equal(await settleProcesses(seconds, 0, 0), 0)
+    },
+  ),
+  sandboxCase(
+    'folders without rights, and deeper than a path is long, end with the sandbox',
+    async ({ sandbox, setup }) => {
+      const nest = `name=$(printf %0200d 0); i=0; while [ $i -lt 30 ]; do mkdir $name && cd $name; i=$((i + 1)); done
+      mkdir closed && touch closed/file && chmod 0 closed`
+      assert.equal(ending(await sandbox.exec(nest)), 'exited 0')
+      await sandbox[Symbol.asyncDispose]()
+      assert.equal(await isListed(setup.driver, sandbox.id), false)
+    },
+  ),
+  sandboxCase('processes without end that each start another end with the sandbox', async ({ sandbox, setup }) => {
+    const seconds = uniqueSleep()
+    // Each lives for a moment and starts the next, so that whoever looks for them comes too late.
+    await sandbox.writeFile('breed.sh', 'sh "$0" "$1" > /dev/null 2>&1 & sleep 0.05')
+    await sandbox.exec(`for n in 1 2 3 4 5; do sh breed.sh ${seconds} > /dev/null 2>&1 & done`)
+    await sandbox[Symbol.asyncDispose]()
+    if (needsProc(setup) === undefined) assert.equal(await settleProcesses(seconds, 0, 0), 0)
+  }),
+  sandboxCase(
     'a child that leaves its session, forks twice and clears its environment ends with the sandbox',
     async ({ sandbox }) => {
       const seconds = uniqueSleep()

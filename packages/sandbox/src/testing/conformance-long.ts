@@ -78,9 +78,22 @@ export const longCases: readonly ConformanceCase[] = [
       assert.equal(outcome.stdout, 'x\ndone\n')
     },
   ),
-  sandboxCase('execAndWait leaves no file behind', async ({ sandbox }) => {
+  sandboxCase('execAndWait ends a command at its budget although calls are cut', async ({ sandbox, setup }) => {
+    const seconds = uniqueSleep()
+    const command = `trap "" TERM; sleep ${seconds} & wait; sleep ${seconds}`
+    const outcome = await execAndWait(withCuts(sandbox), command, { timeoutMs: 500, graceMs: 100, pollMs: 50 })
+    assert.equal(ending(outcome), 'timed_out')
+    if (needsProc(setup) === undefined) assert.equal(await settleProcesses(seconds, 0), 0)
+  }),
+  sandboxCase('execAndWait never runs a tag twice, also after the first run is over', async ({ sandbox }) => {
+    await execAndWait(sandbox, 'echo x >> ran', { tag: 'late' })
+    await assert.rejects(execAndWait(sandbox, 'echo x >> ran', { tag: 'late' }), { code: 'sandbox_exec_failed' })
+    assert.equal(await sandbox.readText('ran'), 'x\n')
+  }),
+  sandboxCase('execAndWait leaves nothing behind but an empty mark', async ({ sandbox }) => {
     await execAndWait(sandbox, 'true', { tag: 'tidy' })
     assert.equal(await sandbox.exists('/tmp/.agentrl-tidy'), false)
+    assert.equal(await sandbox.readText('/tmp/.agentrl-tidy.over'), '')
   }),
   sandboxCase('execAndWait takes a launch whose answer was lost for what it is', async ({ sandbox }) => {
     const first = execAndWait(sandbox, 'echo x >> ran; while [ ! -e go ]; do sleep 0.02; done', { tag: 'once' })

@@ -63,6 +63,7 @@ const shapes: Readonly<Record<ShapeName, ShapeTokens>> = {
     tokens: ['[e~[', ']~!b[', ']~b]', '<think>', '</think>', '<minimax:tool_call>', '</minimax:tool_call>'],
     stops: 1,
   },
+  'reasoning-of-calls': chatMl,
   'strict-system': chatMl,
   'numbered-calls': chatMl,
   'system-switch': chatMl,
@@ -70,8 +71,7 @@ const shapes: Readonly<Record<ShapeName, ShapeTokens>> = {
   'plain-marks': { tokens: ['<|endoftext|>'], stops: 1 },
 }
 
-export type ShapeName = 'closed-turns' | 'next-opens' | 'channels' | 'joined-turns' | 'tools-at-last-user' | 'tools-at-first-user' | 'open-reasoning' | 'strict-system' | 'numbered-calls' | 'system-switch' | 'spaced-end' | 'plain-marks'
-
+export type ShapeName = 'closed-turns' | 'next-opens' | 'channels' | 'joined-turns' | 'tools-at-last-user' | 'tools-at-first-user' | 'open-reasoning' | 'reasoning-of-calls' | 'strict-system' | 'numbered-calls' | 'system-switch' | 'spaced-end' | 'plain-marks'
 
 export function loadShape(name: ShapeName): TemplateShape {
   const { tokens, stops, specialTokens = {} }: ShapeTokens = shapes[name]

@@ -1,7 +1,14 @@
 import type { AssistantMessage, ContentPart, JsonObject, Message, ToolDefinition } from '@agentrl/spec'
 import type { ChatRequest } from '../protocol.ts'
 import { joinText } from '../text-parts.ts'
-import { type MessagesBlock, type MessagesBodyMessage, type MessagesBodyTool, readMessagesBody } from './wire.ts'
+import { unreadFields } from '../unread-fields.ts'
+import {
+  type MessagesBlock,
+  type MessagesBodyMessage,
+  type MessagesBodyTool,
+  messagesFields,
+  readMessagesBody,
+} from './wire.ts'
 
 /** Claude Code's note to its vendor's server, with a hash that differs between its agents. No model is meant to read it. */
 const billingHeader = 'x-anthropic-billing-header'
@@ -13,7 +20,7 @@ const billingHeader = 'x-anthropic-billing-header'
  */
 export function readMessagesRequest(raw: unknown): ChatRequest {
   const body = readMessagesBody(raw)
-  const dropped: string[] = []
+  const dropped = [...unreadFields(raw, messagesFields)]
   const billing = body.system.filter((text) => text.startsWith(billingHeader))
   if (billing.length > 0) dropped.push(`system.${billingHeader}`)
   const system = body.system.filter((text) => !text.startsWith(billingHeader)).join('\n')
@@ -40,8 +47,12 @@ export function readMessagesRequest(raw: unknown): ChatRequest {
   }
 }
 
+/** What a model can be shown of each side. */
+const repliedBlocks: ReadonlySet<string> = new Set(['text', 'thinking', 'tool_use'])
+const sentBlocks: ReadonlySet<string> = new Set(['text', 'image', 'tool_result'])
+
 function toMessages({ role, blocks }: MessagesBodyMessage, dropped: string[]): Message[] {
-  for (const block of blocks) if (block.type === 'other') dropped.push(`block.${block.kind}`)
+  noteDropped(blocks, { shown: role === 'assistant' ? repliedBlocks : sentBlocks, within: 'block', dropped })
   if (role === 'assistant') return [toAssistant(blocks)]
   const results = blocks.flatMap((block): Message[] =>
     block.type === 'tool_result'
@@ -50,6 +61,16 @@ function toMessages({ role, blocks }: MessagesBodyMessage, dropped: string[]): M
   )
   const hasMore = blocks.some((block) => block.type === 'text' || block.type === 'image')
   return hasMore || results.length === 0 ? [...results, { role, content: contentOf(blocks) }] : results
+}
+
+function noteDropped(
+  blocks: readonly MessagesBlock[],
+  { shown, within, dropped }: { shown: ReadonlySet<string>; within: string; dropped: string[] },
+): void {
+  for (const block of blocks) {
+    if (!shown.has(block.type)) dropped.push(`${within}.${block.type === 'other' ? block.kind : block.type}`)
+    else if (block.type === 'tool_result') noteDropped(block.blocks, { shown, within: 'tool_result', dropped })
+  }
 }
 
 function toAssistant(blocks: readonly MessagesBlock[]): AssistantMessage {

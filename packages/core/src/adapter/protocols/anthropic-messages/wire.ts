@@ -1,6 +1,7 @@
 import { WireError } from '@agentrl/spec'
 import { z } from 'zod'
 import { describeIssue } from '../../../wire-issue.ts'
+import type { KnownFields } from '../unread-fields.ts'
 
 /** The body of `POST /v1/messages`, as much of it as is used. Unknown keys pass. */
 export interface MessagesBody {
@@ -125,6 +126,17 @@ const body = z.object({
   top_p: z.number().nullish(),
   top_k: z.number().nullish(),
 })
+
+/** Fields of a body, and the values of unserved ones that ask for nothing. */
+export const messagesFields: KnownFields = {
+  read: Object.keys(body.shape),
+  neutral: {
+    output_config: () => false,
+    tool_choice: (choice) => isAutomatic.safeParse(choice).success,
+  },
+}
+
+const isAutomatic = z.strictObject({ type: z.literal('auto'), disable_parallel_tool_use: z.literal(false).optional() })
 
 /** Checks a body. Throws `wire_invalid_body`. */
 export function readMessagesBody(raw: unknown): MessagesBody {

@@ -8,12 +8,14 @@ import {
 } from '@agentrl/spec'
 import type { ChatRequest, ClientSampling } from '../protocol.ts'
 import { joinText } from '../text-parts.ts'
+import { unreadFields } from '../unread-fields.ts'
 import {
   type ChatBody,
   type ChatBodyCall,
   type ChatBodyContent,
   type ChatBodyMessage,
   type ChatBodyTool,
+  chatFields,
   readChatBody,
 } from './wire.ts'
 
@@ -35,7 +37,10 @@ export function readChatRequest(raw: unknown): ChatRequest {
     wantsStreamUsage: body.stream_options?.include_usage ?? false,
     isMarkedSubAgent: false,
     wantsStructuredOutput: body.response_format != null && body.response_format.type !== 'text',
-    droppedFields: body.tools.flatMap((tool) => (tool.function === undefined ? [`tools.${tool.type}`] : [])),
+    droppedFields: [
+      ...unreadFields(raw, chatFields),
+      ...body.tools.flatMap((tool) => (tool.function === undefined ? [`tools.${tool.type}`] : [])),
+    ],
   }
 }
 

@@ -1,6 +1,7 @@
 import { type ContentPart, type JsonObject, WireError } from '@agentrl/spec'
 import { z } from 'zod'
 import { describeIssue } from '../../../wire-issue.ts'
+import type { KnownFields } from '../unread-fields.ts'
 
 /** The body of `POST /v1/chat/completions`, as much of it as is used. Unknown keys pass. */
 export interface ChatBody {
@@ -137,6 +138,21 @@ const body = z.object({
   seed: z.number().nullish(),
   response_format: z.object({ type: z.string() }).nullish().catch(null),
 })
+
+/** Fields of a body, and the values of unserved ones that ask for nothing. */
+export const chatFields: KnownFields = {
+  read: Object.keys(body.shape),
+  neutral: {
+    response_format: (format) => isOfType(format, 'text'),
+    tool_choice: (choice) => choice === 'auto',
+    parallel_tool_calls: (isParallel) => isParallel === true,
+    logprobs: (isWanted) => isWanted === false,
+  },
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  return typeof value === 'object' && value !== null && 'type' in value && value.type === type
+}
 
 /** Checks a body. Throws `wire_invalid_body`. */
 export function readChatBody(raw: unknown): ChatBody {
