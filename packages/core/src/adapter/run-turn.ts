@@ -222,4 +222,6 @@ function countParsed(session: Session, parsed: ParsedOutput): void {
   for (const [code, count] of Object.entries(parsed.repairCounts))
     session.counters.add(`tool_call_repaired.${code}`, count)
   for (const region of parsed.illFormed) session.counters.add(`tool_call_ill_formed.${region.code}`)
+  for (const code of parsed.warnings) session.counters.add(`tool_call_warning.${code}`)
+  session.counters.add('tool_call_schema_error', parsed.calls.filter((call) => call.schemaErrors.length > 0).length)
 }
