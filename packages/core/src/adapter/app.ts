@@ -6,6 +6,7 @@ import { clientSignal } from './client-signal.ts'
 import { readFinishBody, readOpenBody } from './control-wire.ts'
 import { anthropicMessages } from './protocols/anthropic-messages/anthropic-messages.ts'
 import { openAiChat } from './protocols/openai-chat/openai-chat.ts'
+import { parseBody } from './protocols/parse-body.ts'
 import type { ChatReply, ChatRequest, Protocol, StreamEvent } from './protocols/protocol.ts'
 import { countPromptTokens, runTurn } from './run-turn.ts'
 import type { Session } from './session.ts'
@@ -199,12 +200,7 @@ function keyOf(context: Context): string {
 }
 
 async function readJson(context: Context): Promise<unknown> {
-  const text = await context.req.text()
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new WireError('wire_invalid_json', `The body is not JSON: ${(cause as Error).message}`, { cause })
-  }
+  return parseBody(await context.req.text())
 }
 
 function clientOf(context: Context): TurnClient {
@@ -235,6 +231,9 @@ function statusOf(error: AgentRlError): number {
 
 function toWireError(error: unknown, logger: Logger): AgentRlError {
   if (isAgentRlError(error)) return error
+  if (error instanceof RangeError && error.message.includes('call stack')) {
+    return new WireError('wire_invalid_body', 'The body nests too deeply', { cause: error })
+  }
   logger.error('a request failed in a way that was not foreseen', { error: String(error) })
   return new AgentRlError('wire_internal', 'The adapter failed on this request; its log says why', { cause: error })
 }

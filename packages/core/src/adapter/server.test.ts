@@ -184,6 +184,30 @@ describe('a conversation', () => {
     expect(usage).toMatchObject({ completion_tokens: standIn.calls[0]?.outputIds.length })
   })
 
+  test.each([
+    [
+      '/v1/chat/completions',
+      (schema: string) =>
+        `{"messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"b","arguments":${schema}}}]},{"role":"user","content":"on"}],"tools":[{"type":"function","function":{"name":"b","parameters":${schema}}}]}`,
+    ],
+    [
+      '/v1/messages',
+      (schema: string) =>
+        `{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":${schema}}]},{"role":"user","content":"on"}],"tools":[{"name":"b","input_schema":${schema}}]}`,
+    ],
+  ])('writes schemas and arguments with the numbers and the order that they were sent in: %s', async (path, body) => {
+    const schema = '{"minimum": 0.0, "10": 12345678901234567890, "2": {"__proto__": 1e2}}'
+    await fetch(`${url}${path}`, { method: 'POST', headers: { 'x-api-key': session.id }, body: body(schema) })
+    const prompt = await tokenizer.decode(Int32Array.from(standIn.calls[0]?.inputIds ?? []))
+    expect(prompt.split(schema.replace('1e2', '100.0'))).toHaveLength(3)
+    await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': session.id },
+      body: body(schema.replace('0.0', '0')),
+    })
+    expect(session.counters.toJSON()).toMatchObject({ 'drift.tool_list_changed': 1 })
+  })
+
   test('samples from the pinned distribution, whatever the client asks for, and counts what it ignored', async () => {
     await openAi().chat.completions.create({ ...chatRequest, temperature: 0, top_p: 0.5, seed: 7 })
     expect(standIn.calls[0]?.samplingParams).toMatchObject({ temperature: 1, top_p: 1 })

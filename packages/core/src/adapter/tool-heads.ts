@@ -1,4 +1,5 @@
 import type { ToolDefinition } from '@agentrl/spec'
+import { sourceOf } from '../render/json-source.ts'
 
 /**
  * The tool lists of an adapter's sessions: equal lists are one object, so that
@@ -18,7 +19,8 @@ export class ToolHeads {
 
   /** Linear in the text of the tools. */
   of(tools: readonly ToolDefinition[]): ToolHead {
-    const name = JSON.stringify(tools)
+    const sources = tools.flatMap(({ function: { parameters } }) => (parameters && sourceOf(parameters)) ?? [])
+    const name = JSON.stringify(tools) + sources.join('')
     const known = this.#heads.get(name) ?? { tools, head: name }
     this.#heads.delete(name)
     this.#heads.set(known.head, known)
