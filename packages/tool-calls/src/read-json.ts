@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode } from './codes.ts'
-import { type JsonEntry, JsonScanner } from './json-scanner.ts'
+import { type JsonEntry, JsonScanner, maxDepth } from './json-scanner.ts'
 
 /** A JSON value as text. */
 export interface JsonReading {
@@ -57,13 +57,32 @@ export function valueText(text: string, entry: JsonEntry): string {
   return text.slice(entry.valueStart, entry.valueEnd)
 }
 
-/** What a text says as JSON; undefined where it is not JSON. */
+/** What a text says as JSON; undefined where it is not JSON, or nests too deeply for whoever walks through it. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue
+    const value = JSON.parse(text) as JsonValue
+    return isTooDeep(text) ? undefined : value
   } catch {
     return undefined
   }
+}
+
+function isTooDeep(text: string): boolean {
+  if (!hasManyBrackets(text)) return false
+  const scanner = new JsonScanner(false)
+  scanner.feed(text, 0, 0)
+  return scanner.failure === 'too_deep'
+}
+
+/** Whether a text could nest too deeply: it seldom could. */
+function hasManyBrackets(text: string): boolean {
+  if (text.length <= maxDepth) return false
+  let brackets = 0
+  for (let index = 0; index < text.length && brackets <= maxDepth; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === 0x5b || code === 0x7b) brackets += 1
+  }
+  return brackets > maxDepth
 }
 
 /** Whether a JSON text writes a key of one of its objects twice. @param value what the text says */
