@@ -428,6 +428,17 @@ describe('what goes wrong', () => {
     expect(standIn.calls).toHaveLength(5)
   })
 
+  test('a request that is refused uses up no turn', async () => {
+    const tooLong = { ...chatRequest, messages: [{ role: 'user' as const, content: 'word '.repeat(9000) }] }
+    for (let request = 0; request < 6; request += 1) {
+      await expect(openAi().chat.completions.create(tooLong)).rejects.toMatchObject({ status: 400 })
+    }
+    const parallel = Array.from({ length: 6 }, () => openAi().chat.completions.create(chatRequest))
+    const outcomes = (await Promise.allSettled(parallel)).map(({ status }) => status)
+    expect(outcomes.filter((status) => status === 'fulfilled')).toHaveLength(5)
+    expect(new Set(standIn.calls.map((call) => call.rid)).size).toBe(5)
+  })
+
   test('a prompt that does not fit is refused in the words that make clients compact', async () => {
     const content = 'word '.repeat(9000)
     const messages = [{ role: 'user' as const, content }]
@@ -482,6 +493,15 @@ describe('what goes wrong', () => {
     const { samples, ledger } = session.linearize({ reward: 1 })
     expect([...(samples[0]?.tokens ?? [])]).toEqual([...(second?.inputIds ?? []), ...(second?.outputIds ?? [])])
     expect(ledger.buckets.trained).toBe(3 + (second?.outputIds.length ?? 0))
+  })
+
+  test('an output that is aborted at its last allowed id ends there', async () => {
+    standIn.injectFault({ kind: 'abort', keptTokens: 3 })
+    const { choices, usage } = await openAi().chat.completions.create({ ...chatRequest, max_tokens: 3 })
+    expect(choices[0]?.finish_reason).toBe('length')
+    expect(usage?.completion_tokens).toBe(3)
+    expect(standIn.calls).toHaveLength(1)
+    expect(session.linearize({ reward: 1 }).ledger.buckets.trained).toBe(3)
   })
 
   test('a client that leaves ends the call at the engine', async () => {
