@@ -1,4 +1,4 @@
-import { AgentRlError, isAgentRlError, type Logger, WireError } from '@agentrl/spec'
+import { AgentRlError, EngineError, errorCodes, isAgentRlError, type Logger, WireError } from '@agentrl/spec'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
@@ -229,8 +229,20 @@ function statusOf(error: AgentRlError): number {
   return statuses[error.code] ?? (/^(wire|value|config)_/.test(error.code) ? 400 : 502)
 }
 
+type EngineCode = keyof typeof errorCodes.engine
+
+function isEngineCode(code: string): code is EngineCode {
+  return Object.hasOwn(errorCodes.engine, code)
+}
+
+/** Who reads the answer is an agent in a sandbox: where the engine listens, and what it answered, is not for it. */
+function toAgentsError(error: AgentRlError, code: EngineCode, logger: Logger): AgentRlError {
+  logger.error('the engine failed on a request', { code, error: error.message })
+  return new EngineError(code, errorCodes.engine[code])
+}
+
 function toWireError(error: unknown, logger: Logger): AgentRlError {
-  if (isAgentRlError(error)) return error
+  if (isAgentRlError(error)) return isEngineCode(error.code) ? toAgentsError(error, error.code, logger) : error
   if (error instanceof RangeError && error.message.includes('call stack')) {
     return new WireError('wire_invalid_body', 'The body nests too deeply', { cause: error })
   }

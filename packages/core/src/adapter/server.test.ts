@@ -474,7 +474,20 @@ describe('what goes wrong', () => {
       code: 'engine_missing_logprobs',
     })
     expect(session.engineFailure).toMatchObject({ code: 'engine_missing_logprobs' })
+    expect(session.engineFailure?.message).toContain(standIn.url)
     expect(session.linearize({ reward: null }).ledger).toMatchObject({ sampledTokens: 0, lostCalls: 1 })
+  })
+
+  test.each([true, false])('where the engine listens is not told to the agent, streamed: %s', async (stream) => {
+    standIn.injectFault({ kind: 'http-error', status: 400 })
+    const response = await fetch(`${url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': session.id },
+      body: JSON.stringify({ stream, messages: [{ role: 'user', content: 'go' }] }),
+    })
+    const told = await response.text()
+    expect(told).toContain('The engine answered with an HTTP error status')
+    expect(told).not.toContain(new URL(standIn.url).port)
   })
 
   test('an engine that fails once is asked again under another id, and the loss is counted', async () => {
