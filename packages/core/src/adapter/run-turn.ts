@@ -40,8 +40,8 @@ export async function runTurn(
 ): Promise<ChatReply> {
   const replayed = session.replayUndelivered(() => conversationOf(session, request, parts), client.signal)
   if (replayed !== null) return replayed
-  return session.run(async (turnNumber, sessionSignal) => {
-    const prompt = await buildPrompt(session, request, parts)
+  const prepare = () => buildPrompt(session, request, parts)
+  return session.run(prepare, async (prompt, turnNumber, sessionSignal) => {
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
     for (const key of ignored) session.counters.add(`sampling_ignored.${key}`)
     for (const field of request.droppedFields) session.counters.addNamed('field_dropped', field)

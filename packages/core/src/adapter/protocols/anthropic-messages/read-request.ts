@@ -1,4 +1,5 @@
-import type { AssistantMessage, ContentPart, JsonObject, Message, ToolDefinition } from '@agentrl/spec'
+import type { AssistantMessage, ContentPart, Message, ToolDefinition } from '@agentrl/spec'
+import { sourceText } from '../../../render/json-source.ts'
 import type { ChatRequest } from '../protocol.ts'
 import { joinText } from '../text-parts.ts'
 import { unreadFields } from '../unread-fields.ts'
@@ -86,7 +87,7 @@ function toAssistant(blocks: readonly MessagesBlock[]): AssistantMessage {
 }
 
 function toCall({ id, name, input }: Extract<MessagesBlock, { type: 'tool_use' }>) {
-  return { id, type: 'function' as const, function: { name, arguments: JSON.stringify(input ?? {}) } }
+  return { id, type: 'function' as const, function: { name, arguments: sourceText(input ?? {}) } }
 }
 
 function contentOf(blocks: readonly MessagesBlock[]): string | readonly ContentPart[] {
@@ -106,7 +107,7 @@ function toTool(tool: MessagesBodyTool, dropped: string[]): ToolDefinition[] {
       function: {
         name: tool.name,
         ...(tool.description == null ? {} : { description: tool.description }),
-        parameters: tool.input_schema as JsonObject,
+        parameters: tool.input_schema,
       },
     },
   ]

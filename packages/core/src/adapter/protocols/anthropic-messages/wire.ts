@@ -1,6 +1,7 @@
-import { WireError } from '@agentrl/spec'
+import { type JsonObject, WireError } from '@agentrl/spec'
 import { z } from 'zod'
 import { describeIssue } from '../../../wire-issue.ts'
+import { jsonObject } from '../json-object.ts'
 import type { KnownFields } from '../unread-fields.ts'
 
 /** The body of `POST /v1/messages`, as much of it as is used. Unknown keys pass. */
@@ -30,7 +31,7 @@ export interface MessagesBodyTool {
   readonly type?: string | null | undefined
   readonly description?: string | null | undefined
   /** Absent for tools that the vendor's server would run. */
-  readonly input_schema?: Readonly<Record<string, unknown>> | undefined
+  readonly input_schema?: JsonObject | undefined
 }
 
 export type MessagesBlock =
@@ -112,7 +113,7 @@ const body = z.object({
         type: z.string().nullish(),
         name: z.string(),
         description: z.string().nullish(),
-        input_schema: z.record(z.string(), z.unknown()).optional(),
+        input_schema: jsonObject.optional(),
       }),
     )
     .nullish()
