@@ -167,6 +167,8 @@ async function buildPrompt(session: Session, request: ChatRequest, parts: TurnPa
   const { messages, tools, head } = conversationOf(session, request, parts)
   const { rendered, isRefused } = await renderConversation(session, { messages, tools, head }, parts)
   if (isRefused) session.counters.add('inherit_not_possible')
+  // A client that begins the reply itself: what it wrote stands as a turn of its own.
+  if (messages.at(-1)?.role === 'assistant') session.counters.add('assistant_prefill')
   session.counters.add('control_token_in_content', rendered.protectedTokens)
   session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
   session.counters.add('image_as_text', rendered.imagesAsText)

@@ -70,7 +70,10 @@ function noteDropped(
 ): void {
   for (const block of blocks) {
     if (!shown.has(block.type)) dropped.push(`${within}.${block.type === 'other' ? block.kind : block.type}`)
-    else if (block.type === 'tool_result') noteDropped(block.blocks, { shown, within: 'tool_result', dropped })
+    else if (block.type === 'tool_result') {
+      if (block.isError) dropped.push('tool_result.is_error')
+      noteDropped(block.blocks, { shown, within: 'tool_result', dropped })
+    }
   }
 }
 

@@ -39,7 +39,12 @@ export type MessagesBlock =
   | { readonly type: 'image'; readonly url: string }
   | { readonly type: 'thinking'; readonly thinking: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
-  | { readonly type: 'tool_result'; readonly toolUseId: string; readonly blocks: readonly MessagesBlock[] }
+  | {
+      readonly type: 'tool_result'
+      readonly toolUseId: string
+      readonly isError: boolean
+      readonly blocks: readonly MessagesBlock[]
+    }
   /** A kind of block that says nothing to a model, or that we don't know. */
   | { readonly type: 'other'; readonly kind: string }
 
@@ -78,12 +83,14 @@ const toolResultBlock = z
   .object({
     type: z.literal('tool_result'),
     tool_use_id: z.string(),
+    is_error: z.boolean().nullish(),
     content: z.union([z.string().transform(asBlocks), z.array(z.union([textBlock, imageBlock, otherBlock]))]).nullish(),
   })
   .transform(
     (block): MessagesBlock => ({
       type: 'tool_result',
       toolUseId: block.tool_use_id,
+      isError: block.is_error ?? false,
       blocks: block.content ?? [],
     }),
   )
