@@ -22,15 +22,16 @@ export class TextCollector {
   }
 
   add(text: string): void {
-    const end = text.trimEnd().length
+    const last = text.charCodeAt(text.length - 1)
+    const end = last > 32 && last < 127 ? text.length : text.trimEnd().length
     if (end > 0) {
-      const solid = this.#held + text.slice(0, end)
+      const solid = this.#held + (end < text.length ? text.slice(0, end) : text)
       const part = this.#parts.length === 0 ? solid.trimStart() : solid
       this.#held = ''
       this.#parts.push(part)
       this.#emit(part)
     }
-    this.hold(text.slice(end))
+    if (end < text.length) this.hold(text.slice(end))
   }
 
   /** Adds text that counts only if more follows. */
