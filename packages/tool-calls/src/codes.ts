@@ -96,6 +96,7 @@ export type IllFormedCode = keyof typeof illFormedMeanings | RepairCode
 export const warningMeanings = {
   duplicate_key: 'an object has a key twice; the last one counts, as everywhere',
   union_type: 'a schema allows both the text and what the text spells; the text was kept',
+  unread_tags: 'a pair of call tags holds nothing that looks like a call, and stayed text',
   schema_unchecked: 'the arguments were too large for their schema to be checked in full',
 } as const
 

@@ -19,6 +19,8 @@ export interface Dialect {
    * certain costs nothing more. `more`: the window ends before that can be told.
    */
   judgeOpener(opener: string, window: string, index: number): OpenerVerdict
+  /** An opener that a call has behind its first characters, if it has one. */
+  readonly lateOpener?: LateOpener
   /** Texts that end a call, a section, or a part of one. One more right behind a call says nothing. */
   readonly closers: readonly string[]
   /** End-of-turn tokens that an engine may leave in the text. Dropped where the output ends with them. */
@@ -32,6 +34,15 @@ export interface Dialect {
   readonly bare: BareCalls | null
   /** Writes an output as a model of this format does. Reasoning has been written already where it has tags. */
   encode(output: EncodableOutput): string
+}
+
+/** An opener with what tells where its call starts. Both look at a bounded number of characters. */
+export interface LateOpener {
+  readonly opener: string
+  /** Where the call starts whose opener stands at `index`, at `from` or behind it; -1: it is prose. */
+  startOf(window: string, from: number, index: number): number
+  /** Where at the end of a window, at `from` or behind it, a call may start whose opener is still to come. */
+  tailStart(window: string, from: number): number
 }
 
 /** What is to be written: each part may be empty. */

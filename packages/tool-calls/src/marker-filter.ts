@@ -11,9 +11,9 @@ const maxMarkers = 31
 export class MarkerFilter {
   /** The markers that may start at the place that `next` gave: bit `n` for the marker of that index. */
   candidates = 0
-  readonly #first: number[] = new Array(128).fill(0)
-  readonly #second: number[] = new Array(128).fill(0)
-  readonly #third: number[] = new Array(128).fill(0)
+  readonly #first = new Int32Array(128)
+  readonly #second = new Int32Array(128)
+  readonly #third = new Int32Array(128)
   /** The first character of all markers, where they share it: then the engine's own search is faster. */
   readonly #shared: string | null
 
@@ -25,17 +25,29 @@ export class MarkerFilter {
     const tables = [this.#first, this.#second, this.#third]
     for (let bit = 0; bit < markers.length; bit += 1) {
       const marker = markers[bit] ?? ''
-      for (let place = 0; place < lookedAt; place += 1) allow(tables[place] ?? [], marker.charCodeAt(place), 1 << bit)
+      for (const [place, table] of tables.entries()) allow(table, marker.charCodeAt(place), 1 << bit)
     }
   }
 
   /** The next place where a marker may start; the length of the text if there is none. */
   next(text: string, from: number): number {
+    const first = this.#first
+    const second = this.#second
+    const third = this.#third
+    const shared = this.#shared
+    const tail = text.length - (lookedAt - 1)
     for (let index = from; index < text.length; index += 1) {
-      if ((this.#first[text.charCodeAt(index) & 127] ?? 0) === 0) {
-        if (this.#shared === null) continue
-        index = text.indexOf(this.#shared, index + 1)
+      let candidates = first[text.charCodeAt(index) & 127] as number
+      if (candidates === 0) {
+        if (shared === null) continue
+        index = text.indexOf(shared, index + 1)
         if (index < 0) break
+        candidates = -1
+      }
+      if (index < tail) {
+        candidates &= second[text.charCodeAt(index + 1) & 127] as number
+        candidates &= third[text.charCodeAt(index + 2) & 127] as number
+        if (candidates === 0) continue
       }
       this.candidates = this.at(text, index)
       if (this.candidates !== 0) return index
@@ -46,17 +58,17 @@ export class MarkerFilter {
   /** The markers that may start at a place. */
   at(text: string, index: number): number {
     const last = text.length - 1
-    let candidates = this.#first[text.charCodeAt(index) & 127] ?? 0
-    if (index < last) candidates &= this.#second[text.charCodeAt(index + 1) & 127] ?? 0
-    if (index + 1 < last) candidates &= this.#third[text.charCodeAt(index + 2) & 127] ?? 0
+    let candidates = this.#first[text.charCodeAt(index) & 127] as number
+    if (index < last) candidates &= this.#second[text.charCodeAt(index + 1) & 127] as number
+    if (index + 1 < last) candidates &= this.#third[text.charCodeAt(index + 2) & 127] as number
     return candidates
   }
 }
 
 /** Allows a character, modulo 128, or any where the marker is over. */
-function allow(table: number[], code: number, bit: number): void {
-  if (!Number.isNaN(code)) table[code & 127] = (table[code & 127] ?? 0) | bit
-  else for (let any = 0; any < table.length; any += 1) table[any] = (table[any] ?? 0) | bit
+function allow(table: Int32Array, code: number, bit: number): void {
+  if (!Number.isNaN(code)) table[code & 127] = (table[code & 127] as number) | bit
+  else for (let any = 0; any < table.length; any += 1) table[any] = (table[any] as number) | bit
 }
 
 /** The index of the lowest of some bits. */

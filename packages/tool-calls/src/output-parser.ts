@@ -1,13 +1,14 @@
 import { type FinishReason, type ToolDefinition, ValueError } from '@agentrl/spec'
 import type { IllFormedCode, RepairCode, WarningCode } from './codes.ts'
 import { type CallReading, illFormedCall } from './decode-call.ts'
-import type { CallNotes, CallSink, Dialect, OpenerVerdict } from './dialect.ts'
+import type { CallNotes, CallSink, Dialect } from './dialect.ts'
 import { isOver } from './json-region.ts'
 import type { CharSpan, IllFormedRegion, ParsedOutput, ParsedToolCall, ParseEvent } from './parsed-output.ts'
+import { type ProseState, proseScanner, reasoningScanner } from './prose-scanners.ts'
 import { findReasoningFormat, type ReasoningFormatName, type ReasoningTags } from './reasoning-formats.ts'
 import { atEnd, needMore, Source } from './source.ts'
 import { TextCollector } from './text-collector.ts'
-import { type Marker, markersOf, TextScanner } from './text-scanner.ts'
+import type { Marker, TextScanner } from './text-scanner.ts'
 import { findToolCallFormat, type ToolCallFormatName } from './tool-call-formats.ts'
 import { ToolIndex } from './tool-index.ts'
 
@@ -31,8 +32,6 @@ export interface ParseOptions {
 const maxRegions = 2048
 /** How many of its regions may be ill-formed, or turn out to be prose. */
 const maxVainRegions = 512
-/** How long the line may be that opens a code fence around calls. */
-const maxFenceInfo = 128
 
 type Run = Generator<undefined, void, undefined>
 
@@ -60,7 +59,7 @@ interface PartOptions {
  * follows an opener inside open reasoning or an open code fence until that
  * closes, a code fence that starts like a call, and a reply that does.
  */
-export class OutputParser {
+export class OutputParser implements ProseState {
   readonly #source = new Source()
   readonly #dialect: Dialect
   readonly #tags: ReasoningTags | null
@@ -184,63 +183,6 @@ export class OutputParser {
     yield* this.#readProse(tags)
   }
 
-  /** @param readsCalls false once no more calls are read */
-  #proseScanner(tags: ReasoningTags | null, readsCalls: boolean): TextScanner {
-    const { openers, closers, endTokens } = this.#dialect
-    const markers: Marker[] = [
-      ...(readsCalls ? markersOf('opener', openers) : []),
-      ...(tags === null
-        ? []
-        : [...markersOf('reasoning-open', [tags.open]), ...markersOf('reasoning-close', [tags.close])]),
-      ...markersOf('end-token', endTokens),
-      ...markersOf('closer', closers),
-    ]
-    const judge = ({ kind, text }: Marker, window: string, behind: number): OpenerVerdict => {
-      if (kind === 'opener') return this.#dialect.judgeOpener(text, window, behind)
-      if (kind === 'reasoning-close') return this.#isSecondClose ? 'open' : 'prose'
-      return kind === 'closer' && !this.#isBehindCall ? 'prose' : 'open'
-    }
-    const readsFences = this.#part.readsFences && readsCalls
-    return new TextScanner(markers, judge, (window, behind, isEnded) => {
-      return readsFences ? this.#judgeFence(window, behind, isEnded) : 'prose'
-    })
-  }
-
-  #scannerOfReasoning(tags: ReasoningTags): TextScanner {
-    const { openers, endTokens } = this.#dialect
-    const markers = [
-      ...markersOf('reasoning-close', [tags.close]),
-      ...markersOf('opener', openers),
-      ...markersOf('end-token', endTokens),
-    ]
-    return new TextScanner(
-      markers,
-      ({ kind, text }, window, behind) => {
-        return kind === 'opener' ? this.#dialect.judgeOpener(text, window, behind) : 'open'
-      },
-      () => 'prose',
-    )
-  }
-
-  /** Whether a code fence may start like a call: by the first characters of the line behind the one that opens it. */
-  #judgeFence(window: string, behind: number, isEnded: boolean): OpenerVerdict {
-    let index = window.indexOf('\n', behind)
-    if (index > behind + maxFenceInfo) return 'prose'
-    if (index < 0) return window.length - behind > maxFenceInfo || isEnded ? 'prose' : 'more'
-    const start = index
-    while (index - start < maxFenceInfo && window.charCodeAt(index) <= 32) index += 1
-    if (index === window.length) return isEnded ? 'prose' : 'more'
-    const { bare, openers } = this.#dialect
-    if (this.#isBlank && bare?.mayStart(window.charCodeAt(index))) return 'open'
-    const first = window.charCodeAt(index)
-    for (const opener of openers) {
-      if (first !== opener.charCodeAt(0)) continue
-      if (window.startsWith(opener, index)) return 'open'
-      if (!isEnded && window.length - index < opener.length && opener.startsWith(window.slice(index))) return 'more'
-    }
-    return 'prose'
-  }
-
   /** Moves to the next marker, and gives it; what stands before it is prose. Null: there is none, and more text is needed. */
   #findMarker(scanner: TextScanner, collector: TextCollector): Marker | 'fence' | null {
     const source = this.#source
@@ -269,7 +211,7 @@ export class OutputParser {
   /** Reasoning up to its end tag: the first one, wherever it stands. */
   *#readReasoning(tags: ReasoningTags): Run {
     const source = this.#source
-    this.#reasoningScanner ??= this.#scannerOfReasoning(tags)
+    this.#reasoningScanner ??= reasoningScanner(this.#dialect, tags)
     const scanner = this.#reasoningScanner
     scanner.restart()
     this.#reasoning.add('\n')
@@ -334,7 +276,8 @@ export class OutputParser {
 
   *#readProse(tags: ReasoningTags | null): Run {
     const source = this.#source
-    let scanner = this.#proseScanner(tags, true)
+    const readsFences = this.#part.readsFences
+    let scanner = proseScanner(this.#dialect, tags, { state: this, readsCalls: true, readsFences })
     let isReading = true
     if (yield* this.#readBareReply()) scanner.breakLine()
     for (;;) {
@@ -350,14 +293,14 @@ export class OutputParser {
         else this.#consume(scanner, this.#text, marker.text.length)
         if (this.#sink.isFull && isReading) {
           isReading = false
-          scanner = this.#proseScanner(tags, false)
+          scanner = proseScanner(this.#dialect, tags, { state: this, readsCalls: false, readsFences: false })
           scanner.breakLine()
         }
       } else if (marker.kind === 'end-token') this.#holdEndToken(marker, scanner, this.#text)
-      else if (marker.kind === 'closer' && this.#isBehindCall) {
+      else if (marker.kind === 'closer' && this.isBehindCall) {
         source.index += marker.text.length
         this.#countRepair('extra_end_tag')
-      } else if (marker.kind === 'reasoning-close' && this.#isSecondClose) {
+      } else if (marker.kind === 'reasoning-close' && this.isSecondClose) {
         source.index += marker.text.length
         this.#countRepair('duplicate_reasoning_end')
       } else if (tags !== null && marker.kind === 'reasoning-open' && this.#mayOpenReasoning(scanner)) {
@@ -369,8 +312,8 @@ export class OutputParser {
   }
 
   /** Whether nothing but white space and reasoning came so far. */
-  get #isBlank(): boolean {
-    return this.#text.pieceCount === 0 && this.#calls.length === 0 && this.#illFormed.length === 0
+  get isBlank(): boolean {
+    return this.#text.pieceCount === 0 && this.regionCount === 0
   }
 
   /** Whether no prose came since the start, the last call or the last reasoning. */
@@ -378,12 +321,20 @@ export class OutputParser {
     return this.#text.pieceCount === this.#piecesBefore
   }
 
-  /** Whether nothing but white space came since the last call, or what meant to be one. */
-  get #isBehindCall(): boolean {
-    return this.#isSegmentStart && this.#calls.length + this.#illFormed.length > 0 && this.#options.repair !== 'off'
+  get regionCount(): number {
+    return this.#calls.length + this.#illFormed.length
   }
 
-  get #isSecondClose(): boolean {
+  warn(code: WarningCode): void {
+    this.#warnings.add(code)
+  }
+
+  /** Whether nothing but white space came since the last call, or what meant to be one. */
+  get isBehindCall(): boolean {
+    return this.#isSegmentStart && this.regionCount > 0 && this.#options.repair !== 'off'
+  }
+
+  get isSecondClose(): boolean {
     return this.#isSegmentStart && this.#reasoning.pieceCount > 0 && this.#options.repair !== 'off'
   }
 

@@ -254,6 +254,23 @@ describe('any output', () => {
   })
 })
 
+describe('arguments that nest deeply', () => {
+  const outputOf = (format: ToolCallFormatName, levels: number): string => {
+    const nested = `{"a": ${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+    const [open, close] = format === 'hermes' ? ['<tool_call>\n', '\n</tool_call>'] : ['[TOOL_CALLS][', ']']
+    return `${open}{"name": "bash", "arguments": ${nested}}${close}`
+  }
+
+  test.each(['hermes', 'mistral'] as const)('are a call up to 500 levels, and named beyond 512: %s', (format) => {
+    const parse = (levels: number) => parseModelOutput(outputOf(format, levels), { format, reasoning: 'none' })
+    expect(parse(500).calls).toHaveLength(1)
+    for (const levels of [600, 5_000, 100_000]) {
+      expect(parse(levels).calls).toEqual([])
+      expect(parse(levels).illFormed.map(({ code }) => code)).toEqual(['too_deep'])
+    }
+  })
+})
+
 describe('damage', () => {
   /** Characters that mean themselves in every format, so that what is in a call must be in the text. */
   const literal = fc.stringMatching(/^[a-z0-9<>=/{}[\],:.|"' -]{0,30}$/)

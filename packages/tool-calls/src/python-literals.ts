@@ -18,19 +18,24 @@ export interface PythonCall {
   readonly failure: IllFormedCode | null
 }
 
+function isTriple(text: string, index: number, quote: number): boolean {
+  return text.charCodeAt(index + 1) === quote && text.charCodeAt(index + 2) === quote
+}
+
 /** Finds where a list of calls ends, while it arrives. */
 export class PythonScanner {
   isDone = false
   #depth = 0
-  /** The quotes that close the string that is open; empty outside of one. */
-  #closing = ''
+  /** The quote of the string that is open, and how many of it close it; 0 outside of one. */
+  #quote = 0
+  #quotes = 0
 
   /** Reads on, and returns where it stopped: behind the list, or where it takes up to two further characters to tell. */
   feed(window: string, from: number, isEnded: boolean): number {
     const last = isEnded ? window.length : window.length - 2
     let index = from
     while (index < last && !this.isDone) {
-      index += this.#closing === '' ? this.#readOutside(window, index) : this.#readInside(window, index)
+      index += this.#quote === 0 ? this.#readOutside(window, index) : this.#readInside(window, index)
     }
     return Math.min(index, window.length)
   }
@@ -39,10 +44,9 @@ export class PythonScanner {
   #readOutside(window: string, index: number): number {
     const code = window.charCodeAt(index)
     if (code === 34 || code === 39) {
-      const quote = code === 34 ? '"' : "'"
-      const isTriple = window.charCodeAt(index + 1) === code && window.charCodeAt(index + 2) === code
-      this.#closing = isTriple ? quote.repeat(3) : quote
-      return this.#closing.length
+      this.#quote = code
+      this.#quotes = isTriple(window, index, code) ? 3 : 1
+      return this.#quotes
     }
     if (code === 91 || code === 40 || code === 123) this.#depth += 1
     else if (code === 93 || code === 41 || code === 125) {
@@ -54,19 +58,17 @@ export class PythonScanner {
 
   /** The length of what was read: all up to the next character that may say something, or that one. */
   #readInside(window: string, index: number): number {
-    const quote = this.#closing.charCodeAt(0)
+    const quote = this.#quote
     let end = index
-    let code = window.charCodeAt(end)
-    while (end < window.length && code !== 92 && code !== quote) {
-      end += 1
-      code = window.charCodeAt(end)
+    for (; end < window.length; end += 1) {
+      const code = window.charCodeAt(end)
+      if (code === 92 || code === quote) break
     }
     if (end > index) return end - index
-    if (code === 92) return 2
-    if (!window.startsWith(this.#closing, index)) return 1
-    const { length } = this.#closing
-    this.#closing = ''
-    return length
+    if (window.charCodeAt(index) === 92) return 2
+    if (this.#quotes === 3 && !isTriple(window, index, quote)) return 1
+    this.#quote = 0
+    return this.#quotes
   }
 }
 

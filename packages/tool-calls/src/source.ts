@@ -138,8 +138,9 @@ export class Source {
       if (known.at < 0 && known.until === end) return -1
     }
     const found = this.window.indexOf(marker, this.index)
-    const at = found < 0 ? -1 : this.#windowStart + found
-    this.#found.set(marker, { from: this.position, at, until: end })
+    const place = { from: this.position, at: found < 0 ? -1 : this.#windowStart + found, until: end }
+    if (known === undefined) this.#found.set(marker, place)
+    else Object.assign(known, place)
     return found
   }
 

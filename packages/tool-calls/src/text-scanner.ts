@@ -1,4 +1,4 @@
-import type { OpenerVerdict } from './dialect.ts'
+import type { LateOpener, OpenerVerdict } from './dialect.ts'
 import { lowestBit, MarkerFilter, mayEnd } from './marker-filter.ts'
 import { needMore } from './source.ts'
 
@@ -9,6 +9,8 @@ export type MarkerKind = 'opener' | 'closer' | 'end-token' | 'reasoning-open' | 
 export interface Marker {
   readonly text: string
   readonly kind: MarkerKind
+  /** What tells where it starts, if that is not where it stands. */
+  readonly late?: LateOpener
 }
 
 /** Markers of one kind. */
@@ -16,8 +18,8 @@ export function markersOf(kind: MarkerKind, texts: readonly string[]): Marker[] 
   return texts.map((text) => ({ kind, text }))
 }
 
-/** Judges a marker by the text at `behind`, right behind it. */
-export type Judge = (marker: Marker, window: string, behind: number) => OpenerVerdict
+/** Judges a marker by the text at `behind`, right behind it. What is scanned begins at `from`. */
+export type Judge = (marker: Marker, window: string, behind: number, from: number) => OpenerVerdict
 
 /** Judges a code fence that opens, by the text at `behind`, right behind its backticks. */
 export type FenceJudge = (window: string, behind: number, isEnded: boolean) => OpenerVerdict
@@ -42,6 +44,8 @@ export class TextScanner {
   readonly #filter: MarkerFilter
   readonly #judge: Judge
   readonly #judgeFence: FenceJudge
+  readonly #late: LateOpener | undefined
+  #foundAt = 0
   /** Spaces between the last line break and the text to be scanned; -1 if there is more than spaces. */
   #indent = 0
   #lastCode = 10
@@ -52,11 +56,17 @@ export class TextScanner {
     this.#filter = new MarkerFilter([...markers.map(({ text }) => text), '```'])
     this.#judge = judge
     this.#judgeFence = judgeFence
+    this.#late = markers.find(({ late }) => late !== undefined)?.late
   }
 
   /** Whether what was consumed ends with a line break, but for a few spaces. */
   get isAtLineStart(): boolean {
     return this.#indent >= 0
+  }
+
+  /** Whether a place in text that is scanned from `from` on stands behind a line break, but for a few spaces. */
+  isLineStart(window: string, from: number, index: number): boolean {
+    return this.#indentAt(window, from, index) >= 0
   }
 
   /** Forgets all: other prose begins. */
@@ -77,6 +87,12 @@ export class TextScanner {
    */
   find(window: string, from: number, isEnded: boolean): number {
     this.found = null
+    const place = this.#scan(window, from, isEnded)
+    if (this.found !== null) return this.#foundAt
+    return isEnded || this.#late === undefined ? place : Math.min(place, this.#late.tailStart(window, from))
+  }
+
+  #scan(window: string, from: number, isEnded: boolean): number {
     let index = this.#filter.next(window, from)
     while (index < window.length) {
       const isFence = window.charCodeAt(index) === 96
@@ -115,7 +131,7 @@ export class TextScanner {
       const verdict = this.#judgeFence(window, end, isEnded)
       if (verdict === 'more') return needMore
       this.fence = length
-      if (verdict === 'open') this.found = 'fence'
+      if (verdict === 'open') this.#take('fence', index)
     } else if (length >= this.fence) {
       const next = end < window.length ? window.charCodeAt(end) : 10
       if (next === 10 || next === 32 || next === 13) this.fence = 0
@@ -136,14 +152,21 @@ export class TextScanner {
         if (isTail && text.startsWith(window.slice(index))) return needMore
         continue
       }
+      const start = marker.late === undefined ? index : marker.late.startOf(window, from, index)
       // Behind a backtick a marker is quoted.
-      if ((index > from ? window.charCodeAt(index - 1) : this.#lastCode) === 96) return text.length
-      const verdict = this.#judge(marker, window, index + text.length)
+      const before = start > from ? window.charCodeAt(start - 1) : this.#lastCode
+      if (start < 0 || before === 96) return text.length
+      const verdict = this.#judge(marker, window, index + text.length, from)
       if (verdict === 'prose') return text.length
       if (verdict === 'more' && !isEnded) return needMore
-      this.found = marker
+      this.#take(marker, start)
       return text.length
     }
     return 1
+  }
+
+  #take(found: Marker | 'fence', index: number): void {
+    this.found = found
+    this.#foundAt = index
   }
 }

@@ -1,4 +1,4 @@
-import { AgentRlError, isAgentRlError, type Logger, WireError } from '@agentrl/spec'
+import { AgentRlError, EngineError, errorCodes, isAgentRlError, type Logger, WireError } from '@agentrl/spec'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { streamSSE } from 'hono/streaming'
@@ -6,6 +6,7 @@ import { clientSignal } from './client-signal.ts'
 import { readFinishBody, readOpenBody } from './control-wire.ts'
 import { anthropicMessages } from './protocols/anthropic-messages/anthropic-messages.ts'
 import { openAiChat } from './protocols/openai-chat/openai-chat.ts'
+import { parseBody } from './protocols/parse-body.ts'
 import type { ChatReply, ChatRequest, Protocol, StreamEvent } from './protocols/protocol.ts'
 import { countPromptTokens, runTurn } from './run-turn.ts'
 import type { Session } from './session.ts'
@@ -199,12 +200,7 @@ function keyOf(context: Context): string {
 }
 
 async function readJson(context: Context): Promise<unknown> {
-  const text = await context.req.text()
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new WireError('wire_invalid_json', `The body is not JSON: ${(cause as Error).message}`, { cause })
-  }
+  return parseBody(await context.req.text())
 }
 
 function clientOf(context: Context): TurnClient {
@@ -233,8 +229,23 @@ function statusOf(error: AgentRlError): number {
   return statuses[error.code] ?? (/^(wire|value|config)_/.test(error.code) ? 400 : 502)
 }
 
+type EngineCode = keyof typeof errorCodes.engine
+
+function isEngineCode(code: string): code is EngineCode {
+  return Object.hasOwn(errorCodes.engine, code)
+}
+
+/** Who reads the answer is an agent in a sandbox: where the engine listens, and what it answered, is not for it. */
+function toAgentsError(error: AgentRlError, code: EngineCode, logger: Logger): AgentRlError {
+  logger.error('the engine failed on a request', { code, error: error.message })
+  return new EngineError(code, errorCodes.engine[code])
+}
+
 function toWireError(error: unknown, logger: Logger): AgentRlError {
-  if (isAgentRlError(error)) return error
+  if (isAgentRlError(error)) return isEngineCode(error.code) ? toAgentsError(error, error.code, logger) : error
+  if (error instanceof RangeError && error.message.includes('call stack')) {
+    return new WireError('wire_invalid_body', 'The body nests too deeply', { cause: error })
+  }
   logger.error('a request failed in a way that was not foreseen', { error: String(error) })
   return new AgentRlError('wire_internal', 'The adapter failed on this request; its log says why', { cause: error })
 }

@@ -323,6 +323,12 @@ test('a reply that broke its format stays left out when it is lost and sent agai
   expect(outcome().buckets).toEqual({ ill_formed_policy: outputTokens(0) })
 })
 
+test('a reply that the client begins itself is a turn of its own, and is counted', async () => {
+  await ask([system, user('go'), { role: 'assistant', content: '{' }])
+  expect(session.counters.toJSON()).toMatchObject({ assistant_prefill: 1 })
+  expect(outcome().buckets).toEqual({ trained: outputTokens(0) })
+})
+
 test('a call of a tool that was not offered reaches the client, and is flagged', async () => {
   const reply = await ask([system, user('go')], {
     says: 'a\n<tool_call>\n{"name": "nothing", "arguments": {"x": 1.0}}\n</tool_call>\n<tool_call>\n{"name": "bash", "arguments": {}}\n</tool_call>',

@@ -40,8 +40,8 @@ export async function runTurn(
 ): Promise<ChatReply> {
   const replayed = session.replayUndelivered(() => conversationOf(session, request, parts), client.signal)
   if (replayed !== null) return replayed
-  return session.run(async (turnNumber, sessionSignal) => {
-    const prompt = await buildPrompt(session, request, parts)
+  const prepare = () => buildPrompt(session, request, parts)
+  return session.run(prepare, async (prompt, turnNumber, sessionSignal) => {
     const { sampling, ignored } = effectiveSampling(session.options, request.sampling)
     for (const key of ignored) session.counters.add(`sampling_ignored.${key}`)
     for (const field of request.droppedFields) session.counters.addNamed('field_dropped', field)
@@ -167,6 +167,8 @@ async function buildPrompt(session: Session, request: ChatRequest, parts: TurnPa
   const { messages, tools, head } = conversationOf(session, request, parts)
   const { rendered, isRefused } = await renderConversation(session, { messages, tools, head }, parts)
   if (isRefused) session.counters.add('inherit_not_possible')
+  // A client that begins the reply itself: what it wrote stands as a turn of its own.
+  if (messages.at(-1)?.role === 'assistant') session.counters.add('assistant_prefill')
   session.counters.add('control_token_in_content', rendered.protectedTokens)
   session.counters.add('system_message_as_user', rendered.systemMessagesAsUser)
   session.counters.add('image_as_text', rendered.imagesAsText)
@@ -222,4 +224,6 @@ function countParsed(session: Session, parsed: ParsedOutput): void {
   for (const [code, count] of Object.entries(parsed.repairCounts))
     session.counters.add(`tool_call_repaired.${code}`, count)
   for (const region of parsed.illFormed) session.counters.add(`tool_call_ill_formed.${region.code}`)
+  for (const code of parsed.warnings) session.counters.add(`tool_call_warning.${code}`)
+  session.counters.add('tool_call_schema_error', parsed.calls.filter((call) => call.schemaErrors.length > 0).length)
 }

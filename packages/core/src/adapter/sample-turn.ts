@@ -38,7 +38,8 @@ export async function sampleTurn(request: EngineRequest, context: SamplingContex
   try {
     for (let continuation = 0; continuation <= maxContinuations; continuation += 1) {
       const reply = await callEngine(continueRequest(request, sampled, continuation), context)
-      sampled = endAtStop(sampled === null ? reply : joinReplies(sampled, reply), request.stopTokenIds, session)
+      const joined = sampled === null ? reply : joinReplies(sampled, reply)
+      sampled = endAtBudget(endAtStop(joined, request.stopTokenIds, session), request.maxNewTokens, session)
       if (sampled.finishReason !== 'abort') {
         session.engineFailure = null
         return sampled
@@ -76,6 +77,13 @@ function endAtStop(reply: EngineReply, stopTokenIds: readonly number[], session:
   }
 }
 
+/** An output that was aborted when it had all the ids that it may have is whole: to go on would sample one too many. */
+function endAtBudget(reply: EngineReply, maxNewTokens: number, session: Session): EngineReply {
+  if (reply.finishReason !== 'abort' || reply.outputIds.length < maxNewTokens) return reply
+  session.counters.add('engine_abort_at_length')
+  return { ...reply, finishReason: 'length' }
+}
+
 function spansUpTo(spans: readonly WeightSpan[], end: number): readonly WeightSpan[] {
   return spans
     .filter((span) => span.tokenStart < end)
@@ -95,7 +103,7 @@ function continueRequest(request: EngineRequest, sampled: EngineReply | null, co
     requestId: `${request.requestId}_c${continuation}`,
     promptIds: concatenateIds([request.promptIds, sampled.outputIds]),
     ...(sampled.routedExperts === undefined ? {} : { knownExpertRows: endOfRows(sampled.routedExperts) }),
-    maxNewTokens: Math.max(1, request.maxNewTokens - sampled.outputIds.length),
+    maxNewTokens: request.maxNewTokens - sampled.outputIds.length,
   }
 }
 

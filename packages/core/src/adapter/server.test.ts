@@ -184,6 +184,30 @@ describe('a conversation', () => {
     expect(usage).toMatchObject({ completion_tokens: standIn.calls[0]?.outputIds.length })
   })
 
+  test.each([
+    [
+      '/v1/chat/completions',
+      (schema: string) =>
+        `{"messages":[{"role":"user","content":"go"},{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"b","arguments":${schema}}}]},{"role":"user","content":"on"}],"tools":[{"type":"function","function":{"name":"b","parameters":${schema}}}]}`,
+    ],
+    [
+      '/v1/messages',
+      (schema: string) =>
+        `{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":${schema}}]},{"role":"user","content":"on"}],"tools":[{"name":"b","input_schema":${schema}}]}`,
+    ],
+  ])('writes schemas and arguments with the numbers and the order that they were sent in: %s', async (path, body) => {
+    const schema = '{"minimum": 0.0, "10": 12345678901234567890, "2": {"__proto__": 1e2}}'
+    await fetch(`${url}${path}`, { method: 'POST', headers: { 'x-api-key': session.id }, body: body(schema) })
+    const prompt = await tokenizer.decode(Int32Array.from(standIn.calls[0]?.inputIds ?? []))
+    expect(prompt.split(schema.replace('1e2', '100.0'))).toHaveLength(3)
+    await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': session.id },
+      body: body(schema.replace('0.0', '0')),
+    })
+    expect(session.counters.toJSON()).toMatchObject({ 'drift.tool_list_changed': 1 })
+  })
+
   test('samples from the pinned distribution, whatever the client asks for, and counts what it ignored', async () => {
     await openAi().chat.completions.create({ ...chatRequest, temperature: 0, top_p: 0.5, seed: 7 })
     expect(standIn.calls[0]?.samplingParams).toMatchObject({ temperature: 1, top_p: 1 })
@@ -404,6 +428,17 @@ describe('what goes wrong', () => {
     expect(standIn.calls).toHaveLength(5)
   })
 
+  test('a request that is refused uses up no turn', async () => {
+    const tooLong = { ...chatRequest, messages: [{ role: 'user' as const, content: 'word '.repeat(9000) }] }
+    for (let request = 0; request < 6; request += 1) {
+      await expect(openAi().chat.completions.create(tooLong)).rejects.toMatchObject({ status: 400 })
+    }
+    const parallel = Array.from({ length: 6 }, () => openAi().chat.completions.create(chatRequest))
+    const outcomes = (await Promise.allSettled(parallel)).map(({ status }) => status)
+    expect(outcomes.filter((status) => status === 'fulfilled')).toHaveLength(5)
+    expect(new Set(standIn.calls.map((call) => call.rid)).size).toBe(5)
+  })
+
   test('a prompt that does not fit is refused in the words that make clients compact', async () => {
     const content = 'word '.repeat(9000)
     const messages = [{ role: 'user' as const, content }]
@@ -439,7 +474,20 @@ describe('what goes wrong', () => {
       code: 'engine_missing_logprobs',
     })
     expect(session.engineFailure).toMatchObject({ code: 'engine_missing_logprobs' })
+    expect(session.engineFailure?.message).toContain(standIn.url)
     expect(session.linearize({ reward: null }).ledger).toMatchObject({ sampledTokens: 0, lostCalls: 1 })
+  })
+
+  test.each([true, false])('where the engine listens is not told to the agent, streamed: %s', async (stream) => {
+    standIn.injectFault({ kind: 'http-error', status: 400 })
+    const response = await fetch(`${url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': session.id },
+      body: JSON.stringify({ stream, messages: [{ role: 'user', content: 'go' }] }),
+    })
+    const told = await response.text()
+    expect(told).toContain('The engine answered with an HTTP error status')
+    expect(told).not.toContain(new URL(standIn.url).port)
   })
 
   test('an engine that fails once is asked again under another id, and the loss is counted', async () => {
@@ -458,6 +506,15 @@ describe('what goes wrong', () => {
     const { samples, ledger } = session.linearize({ reward: 1 })
     expect([...(samples[0]?.tokens ?? [])]).toEqual([...(second?.inputIds ?? []), ...(second?.outputIds ?? [])])
     expect(ledger.buckets.trained).toBe(3 + (second?.outputIds.length ?? 0))
+  })
+
+  test('an output that is aborted at its last allowed id ends there', async () => {
+    standIn.injectFault({ kind: 'abort', keptTokens: 3 })
+    const { choices, usage } = await openAi().chat.completions.create({ ...chatRequest, max_tokens: 3 })
+    expect(choices[0]?.finish_reason).toBe('length')
+    expect(usage?.completion_tokens).toBe(3)
+    expect(standIn.calls).toHaveLength(1)
+    expect(session.linearize({ reward: 1 }).ledger.buckets.trained).toBe(3)
   })
 
   test('a client that leaves ends the call at the engine', async () => {

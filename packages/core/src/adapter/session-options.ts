@@ -12,7 +12,7 @@ export interface SessionOptions {
   readonly maxContextTokens?: number
   /** Tokens of one output; at least 1. Default 8192. */
   readonly maxGenerationTokens?: number
-  /** Engine calls; further ones get 429. Default 200. */
+  /** Turns; further ones get 429. A request that is refused before anything is sampled is none. Default 200. */
   readonly turnCap?: number
   /** Names of the tools that the model is shown. Default: all that the client offers. */
   readonly allowedTools?: readonly string[]

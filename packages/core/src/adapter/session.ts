@@ -48,6 +48,8 @@ export class Session {
   engineFailure: EngineError | null = null
   readonly #historyReasoning: HistoryReasoning
   #turnsBegun = 0
+  /** Of those begun: the request was refused before anything was sampled. */
+  #turnsRefused = 0
   #isClosing = false
 
   constructor(id: SessionId, options: SessionOptions, { trajectory, historyReasoning }: SessionParts) {
@@ -70,22 +72,41 @@ export class Session {
   /**
    * Runs one turn: refuses it when the session is closing (`wire_session_closed`)
    * or out of turns (`wire_turn_cap`), and gives it its number and a signal that
-   * ends with the session.
+   * ends with the session. `prepare` makes what is to be sampled: a request that
+   * it refuses, as one that overflows, uses up no turn.
    */
-  async run<Result>(task: (turnNumber: number, signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  async run<Prepared, Result>(
+    prepare: () => Promise<Prepared>,
+    task: (prepared: Prepared, turnNumber: number, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     this.#refuseIfClosing()
-    if (this.#turnsBegun >= this.options.turnCap) {
+    if (this.#turnsBegun - this.#turnsRefused >= this.options.turnCap) {
       this.counters.add('turn_cap_reached')
       throw new WireError('wire_turn_cap', `This session may sample ${this.options.turnCap} turns, and has`)
     }
     this.#turnsBegun += 1
-    const running = task(this.#turnsBegun, this.#abort.signal)
+    const running = this.#runTurn(this.#turnsBegun, prepare, task)
     this.#inFlight.add(running)
     try {
       return await running
     } finally {
       this.#inFlight.delete(running)
     }
+  }
+
+  async #runTurn<Prepared, Result>(
+    turnNumber: number,
+    prepare: () => Promise<Prepared>,
+    task: (prepared: Prepared, turnNumber: number, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    let prepared: Prepared
+    try {
+      prepared = await prepare()
+    } catch (error) {
+      this.#turnsRefused += 1
+      throw error
+    }
+    return task(prepared, turnNumber, this.#abort.signal)
   }
 
   /** The first departure of each cause, with the place where it shows. */

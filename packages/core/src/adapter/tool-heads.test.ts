@@ -22,3 +22,14 @@ test('a list that was not used for long is forgotten, and found anew', () => {
   expect(again).not.toBe(first)
   expect(again).toEqual(first)
 })
+
+test('lists that are very long push others out before there are many', () => {
+  const heads = new ToolHeads()
+  const long = (name: string): ToolDefinition[] => [
+    { type: 'function', function: { name, description: 'x'.repeat(6 * 1024 * 1024) } },
+  ]
+  const [first, second, third] = ['a', 'b', 'c'].map((name) => heads.of(long(name)))
+  expect(heads.of(long('c'))).toBe(third)
+  expect(heads.of(long('b'))).toBe(second)
+  expect(heads.of(long('a'))).not.toBe(first)
+})

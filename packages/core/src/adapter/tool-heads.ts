@@ -1,4 +1,5 @@
 import type { ToolDefinition } from '@agentrl/spec'
+import { sourceOf } from '../render/json-source.ts'
 
 /**
  * The tool lists of an adapter's sessions: equal lists are one object, so that
@@ -12,18 +13,26 @@ export interface ToolHead {
 }
 
 const maxHeads = 128
+/** Of all names together. A client may offer tools as long as a body may be. */
+const maxNameLength = 16 * 1024 * 1024
 
 export class ToolHeads {
   readonly #heads = new Map<string, ToolHead>()
+  #nameLength = 0
 
   /** Linear in the text of the tools. */
   of(tools: readonly ToolDefinition[]): ToolHead {
-    const name = JSON.stringify(tools)
+    const sources = tools.flatMap(({ function: { parameters } }) => (parameters && sourceOf(parameters)) ?? [])
+    const name = JSON.stringify(tools) + sources.join('')
     const known = this.#heads.get(name) ?? { tools, head: name }
-    this.#heads.delete(name)
+    if (this.#heads.delete(name)) this.#nameLength -= name.length
     this.#heads.set(known.head, known)
-    const [oldest] = this.#heads.keys()
-    if (this.#heads.size > maxHeads && oldest !== undefined) this.#heads.delete(oldest)
+    this.#nameLength += name.length
+    for (const oldest of this.#heads.keys()) {
+      if (this.#heads.size <= maxHeads && this.#nameLength <= maxNameLength) break
+      this.#heads.delete(oldest)
+      this.#nameLength -= oldest.length
+    }
     return known
   }
 }

@@ -88,6 +88,10 @@ describe('SampleBuilder', () => {
     expect(sample.status).toBe('truncated')
   })
 
+  test.each([-1, 1.5, Number.NaN])('a limit of %d tokens is refused', (maxSampleTokens) => {
+    expect(() => new SampleBuilder().toSample({ reward: 1, maxSampleTokens })).toThrow(/maxSampleTokens is a whole/)
+  })
+
   test('a sample is a copy: the builder may go on', () => {
     const builder = new SampleBuilder()
     builder.append(turn([1], [2]))

@@ -9,6 +9,7 @@ import {
   type SampleStatus,
   sampleId,
   type Turn,
+  ValueError,
 } from '@agentrl/spec'
 import { type AlignmentMode, commonPrefixLength, type Drift, driftOf } from './classify-drift.ts'
 import { ExpertRows } from './expert-rows.ts'
@@ -129,9 +130,16 @@ export class SampleBuilder {
     return this.#buffer.hasTrained(this.#promptLength)
   }
 
-  /** The sample as it stands: a copy, so the builder may go on. Linear in its tokens. */
+  /** The sample as it stands: a copy, so the builder may go on. Throws `value_invalid`. Linear in its tokens. */
   toSample(base: SampleBase): Sample {
-    const limit = base.maxSampleTokens === undefined || base.maxSampleTokens === 0 ? Infinity : base.maxSampleTokens
+    const { maxSampleTokens = 0 } = base
+    if (!Number.isInteger(maxSampleTokens) || maxSampleTokens < 0) {
+      throw new ValueError(
+        'value_invalid',
+        `maxSampleTokens is a whole number, 0 for no limit; found ${maxSampleTokens}`,
+      )
+    }
+    const limit = maxSampleTokens === 0 ? Infinity : maxSampleTokens
     const end = Math.min(this.#buffer.length, limit)
     const { tokens, lossMask, logprobs } = this.#buffer.slice(this.#promptLength, end)
     const turns = this.#spans.map(({ turn }) => turn)

@@ -1,5 +1,6 @@
 import type { EngineReply } from '@agentrl/spec'
 import { openAiChat } from '../adapter/protocols/openai-chat/openai-chat.ts'
+import { parseBody } from '../adapter/protocols/parse-body.ts'
 import type { Session } from '../adapter/session.ts'
 import type { BenchAdapter } from './bench-adapter.bench.ts'
 import type { BenchConversation } from './conversation.bench.ts'
@@ -64,7 +65,7 @@ async function play(
     matching.elapsed = 0
     const before = process.cpuUsage()
     const start = performance.now()
-    const raw: unknown = JSON.parse(text)
+    const raw = parseBody(text)
     const jsonParse = performance.now() - start
     await adapter.turn(session, raw, replies[turn] as EngineReply)
     const { user, system } = process.cpuUsage(before)
@@ -80,7 +81,15 @@ async function play(
 /** Adds up the time of the trajectory's calls, which are synchronous. */
 function timeMatching({ trajectory }: Session): { elapsed: number } {
   const clock = { elapsed: 0 }
-  const names = ['findInheritance', 'inheritedRole', 'explain', 'findReplies', 'recordTurn', 'knownExpertRows'] as const
+  const names = [
+    'findInheritance',
+    'inheritedRole',
+    'inheritedReply',
+    'explain',
+    'findReplies',
+    'recordTurn',
+    'knownExpertRows',
+  ] as const
   for (const name of names) {
     const call = trajectory[name].bind(trajectory) as (...values: unknown[]) => unknown
     const timed = (...values: unknown[]): unknown => {

@@ -28,6 +28,8 @@ export interface StandInHead {
 }
 
 const maxHeads = 32
+/** Heads that are longer are tried anew each time: what is kept has a bound. */
+const maxKeyLength = 1024 * 1024
 
 /** Short endings of conversations: a reply, and what comes after it. */
 const endings: readonly {
@@ -102,6 +104,7 @@ export function createHeadChooser(
     if (known !== undefined) return known
     const wholeHead = { ...shortHead, system: system === null ? [] : [system], tools }
     const head = endsAlike(wholeHead, [], shortHead, []) ? shortHead : wholeHead
+    if (key.length > maxKeyLength) return head
     const [oldest] = chosen.keys()
     if (chosen.size >= maxHeads && oldest !== undefined) chosen.delete(oldest)
     chosen.set(key, head)

@@ -1,4 +1,5 @@
 import { isAgentRlError, type Message, type ToolDefinition, ValueError } from '@agentrl/spec'
+import { sourceOf } from './json-source.ts'
 import { parseLosslessJson } from './lossless-json.ts'
 import { markWhole } from './python/text.ts'
 import { Dict, Float, PythonObject, type Str, Text, Tuple, Undefined, type Value } from './python/values.ts'
@@ -43,7 +44,10 @@ function convert(value: unknown, options: ConversionOptions, depth: number): Val
   if (Array.isArray(value)) return value.map((item) => (item === undefined ? null : convert(item, options, depth + 1)))
   if (isConverted(value)) return value
   if (value instanceof Map) return dictFrom(value, options, depth + 1)
-  if (isPlainObject(value)) return dictFrom(Object.entries(value), options, depth + 1)
+  if (isPlainObject(value)) {
+    const source = sourceOf(value)
+    return source === null ? dictFrom(Object.entries(value), options, depth + 1) : parseLosslessJson(source, options)
+  }
   throw new ValueError('value_invalid', `A template can't be given a value of type ${describe(value)}`)
 }
 

@@ -1,4 +1,5 @@
 import { type Dialect, type EncodableCall, encodeBehindText } from '../dialect.ts'
+import { mayEnd } from '../marker-filter.ts'
 import { needMore } from '../source.ts'
 import { writeParameters } from '../write-parameters.ts'
 import { hermes } from './hermes.ts'
@@ -25,20 +26,30 @@ const maxLength = 300
 
 const toolName = /^[\w.:/-]*$/
 
+/** What `toolName` allows. */
+function isNameCharacter(code: number): boolean {
+  const isLetter = (code >= 97 && code <= 122) || (code >= 65 && code <= 90)
+  return isLetter || (code >= 45 && code <= 58) || code === 95
+}
+
 /** The name behind the opener, on its line, up to a line break (or the two characters of one) or the next tag. */
 const readToolName: NameReader = (text, from, isEnded) => {
   let start = from
-  while (start < text.length && start - from < maxLength && text.charCodeAt(start) <= 32) start += 1
+  let isExact = true
+  for (; start < text.length && start - from < maxLength && text.charCodeAt(start) <= 32; start += 1) {
+    if (text.charCodeAt(start) === 10) isExact = false
+  }
   let end = start
+  let isPlain = true
   for (; end < text.length && end - from < maxLength; end += 1) {
     const code = text.charCodeAt(end)
     if (code === 10 || code === 60 || code === 92) break
+    isPlain &&= isNameCharacter(code)
   }
   if (end === text.length && !isEnded && end - from < maxLength) return needMore
   if (end === start) return { name: '', end, isExact: true }
-  const name = text.slice(start, end).trim()
-  const isExact = name === '' || !text.slice(from, start).includes('\n')
-  return toolName.test(name) ? { name, end, isExact } : null
+  const name = isPlain ? text.slice(start, end) : text.slice(start, end).trim()
+  return isPlain || toolName.test(name) ? { name, end, isExact: isExact || name === '' } : null
 }
 
 /** `KEY</arg_key> <arg_value>`, white space between them. */
@@ -46,20 +57,25 @@ const readKey: NameReader = (text, from, isEnded) => {
   let end = from
   while (end < text.length && end - from < maxLength && text.charCodeAt(end) !== 60) end += 1
   const name = end === from ? '' : text.slice(from, end).trim()
-  const hasClose = text.startsWith(keyClose, end)
+  const hasClose = standsAt(keyClose, text, end)
   let place = hasClose ? end + keyClose.length : end
   let hasLiteral = false
   while (place < text.length && place - end < maxLength) {
-    const isLiteral = text.startsWith('\\n', place)
-    const isSpace = text.charCodeAt(place) <= 32
-    if (!isLiteral && !isSpace) break
+    const code = text.charCodeAt(place)
+    const isLiteral = code === 92 && text.charCodeAt(place + 1) === 110
+    if (!isLiteral && code > 32) break
     hasLiteral ||= isLiteral
     place += isLiteral ? 2 : 1
   }
-  const isComplete = text.startsWith(valueOpen, place)
+  const isComplete = standsAt(valueOpen, text, place)
   if (isComplete) return { name, end: place + valueOpen.length, isExact: hasClose && !hasLiteral && name !== '' }
   if (!isEnded && place - from < 2 * maxLength && mayContinue(text, end, place)) return needMore
   return { name, end: place, isExact: false, isComplete: false }
+}
+
+/** Compares the last character first: most tags differ there, and text is full of them. */
+function standsAt(marker: string, text: string, index: number): boolean {
+  return mayEnd(marker, text, index) && text.startsWith(marker, index)
 }
 
 /** Whether a text that ends may go on with the end of a key, or with the start of its value. */

@@ -1,6 +1,6 @@
 import type { RepairCode } from '../codes.ts'
 import { decodeNamedCall } from '../decode-call.ts'
-import type { CallSink, Dialect, EncodableOutput, OpenerVerdict, Reading } from '../dialect.ts'
+import type { CallSink, Dialect, EncodableOutput, LateOpener, Reading } from '../dialect.ts'
 import { readJsonBody } from '../json-body.ts'
 import { endMarkersOf, goToFirst, isOver, isText, type RegionMarkers, recover } from '../json-region.ts'
 import { needMore, type Source } from '../source.ts'
@@ -21,11 +21,24 @@ const markers: RegionMarkers = { closers: [], stops: [turn], restarts: [], endTo
 const endMarkers = endMarkersOf(markers)
 const maxNameLength = 256
 
+/** Behind other text, what tells a call is the object behind a line that is a name. */
+const lineOpener: LateOpener = {
+  opener: `${lineStart}{`,
+  startOf: nameLineBefore,
+  tailStart: (window, from) => {
+    const isLineEnd = window.endsWith(lineStart)
+    const end = isLineEnd ? window.length - 1 : window.length
+    const start = nameLineBefore(window, from, end)
+    return start < 0 ? end : start
+  },
+}
+
 export const glm40414: Dialect = {
-  openers: [turn, lineStart],
+  openers: [turn],
+  lateOpener: lineOpener,
   closers: [],
   endTokens,
-  judgeOpener: (opener, window, index) => (opener === turn ? 'open' : judgeLine(window, index)),
+  judgeOpener: () => 'open',
   read: (source, sink) =>
     source.window.startsWith(turn, source.index) ? readTurn(source, sink) : readLast(source, sink),
   bare: { mayStart: isNameCharacter, read: (source, sink) => readCall(source, sink, false) },
@@ -42,14 +55,11 @@ function isNameCharacter(code: number): boolean {
   return isLetter || (code >= 48 && code <= 57) || code === 95 || code === 45 || code === 46
 }
 
-/** Whether a line can be a name with an object on the next one. */
-function judgeLine(window: string, from: number): OpenerVerdict {
-  let index = from
-  while (isNameCharacter(window.charCodeAt(index)) && index - from < maxNameLength) index += 1
-  if (index === window.length) return 'more'
-  if (index === from || window.charCodeAt(index) !== 10) return 'prose'
-  if (index + 1 === window.length) return 'more'
-  return window.charCodeAt(index + 1) === 123 ? 'open' : 'prose'
+/** Where the line break stands behind which a name reaches up to `end`; -1 without one. */
+function nameLineBefore(window: string, from: number, end: number): number {
+  let index = end
+  while (index > from && end - index < maxNameLength && isNameCharacter(window.charCodeAt(index - 1))) index -= 1
+  return index < end && index > from && window.charCodeAt(index - 1) === 10 ? index - 1 : -1
 }
 
 /** Another part of the turn: a call, or text, in front of which the token says nothing. */

@@ -91,12 +91,13 @@ function* readHeader(source: Source): Step<Header | 'prose' | 'truncated' | 'emp
     const part = capturedFrom(source, from)
     if (source.position - begin > maxHeaderLength) return 'prose'
     if (marker === channel) {
-      const name = part.trim().split(/\s/, 1)[0] ?? ''
+      const name = channels.includes(part) ? part : (part.trim().split(/\s/, 1)[0] ?? '')
       if (!channels.includes(name) && next !== message) return next === '' && isChannelStart(name) ? 'empty' : 'prose'
       if (header.channel !== '') header.repairs.push('bad_header')
       header.channel = name
     }
-    const to = marker === start || marker === channel ? recipient.exec(part)?.[1] : undefined
+    const mayName = (marker === start || marker === channel) && part.includes('to=')
+    const to = mayName ? recipient.exec(part)?.[1] : undefined
     if (to !== undefined) header.recipient = to
     if (next === '') return header.recipient === '' ? 'empty' : 'truncated'
     if (ends.includes(next) || (next === start && marker !== '')) return 'prose'

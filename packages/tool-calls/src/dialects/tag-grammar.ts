@@ -129,10 +129,25 @@ export function equalsName(repeated: string): NameReader {
     const end = tagEnd(text, from)
     if (end === text.length && !isEnded && end - from < maxNameLength) return needMore
     const isComplete = text.charCodeAt(end) === 62
+    const tagEnds = isComplete ? end + 1 : end
+    if (isPlainName(text, from, end))
+      return { name: text.slice(from + 1, end), end: tagEnds, isExact: true, isComplete }
     const inner = text.slice(from, end)
     const name = cleanName(inner, repeated)
-    return { name, end: isComplete ? end + 1 : end, isExact: inner === `=${name}`, isComplete }
+    return { name, end: tagEnds, isExact: inner === `=${name}`, isComplete }
   }
+}
+
+/** Whether a text is `=` and letters, digits, underscores, dots, slashes or dashes: nothing in it needs cleaning. */
+function isPlainName(text: string, from: number, end: number): boolean {
+  if (text.charCodeAt(from) !== 61) return false
+  for (let index = from + 1; index < end; index += 1) {
+    const code = text.charCodeAt(index)
+    const isPlain =
+      (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 45 && code <= 57) || code === 95
+    if (!isPlain) return false
+  }
+  return true
 }
 
 /** Where a tag ends: at `>`, or where it can't go on. */

@@ -270,6 +270,17 @@ const meaning: readonly Example[] = [
 
 const prose: readonly Example[] = [
   [
+    'tags around a command are no call, and are warned of',
+    'I list.\n<tool_call>\nls -la\n</tool_call>',
+    { text: 'I list.\n<tool_call>\nls -la\n</tool_call>', warnings: ['unread_tags'] },
+  ],
+  ['a tag alone is spoken of', 'The <tool_call> tag starts a call.', { text: 'The <tool_call> tag starts a call.' }],
+  [
+    'tags in a fence are quoted, whatever they hold',
+    'So:\n```\n<tool_call>\nname\n</tool_call>\n```\nis how.',
+    { text: 'So:\n```\n<tool_call>\nname\n</tool_call>\n```\nis how.' },
+  ],
+  [
     'a call in a fence among prose is quoted',
     'Write:\n```\n<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>\n```\nDone.',
     { text: 'Write:\n```\n<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>\n```\nDone.' },

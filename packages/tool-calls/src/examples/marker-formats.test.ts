@@ -408,6 +408,32 @@ const gptOss: readonly Example[] = [
 ]
 
 const glm40414: readonly Example[] = [
+  [
+    'a name behind a line that ends in a backtick is quoted',
+    'Run `a`\nbash\n{"command": "ls"}',
+    { text: 'Run `a`\nbash\n{"command": "ls"}' },
+  ],
+  [
+    'the last of two names in front of an object',
+    'read\nbash\n{"command": "ls"}',
+    { text: 'read', calls: [['bash', { command: 'ls' }]], repairs: ['leading_text'] },
+  ],
+  ['a name in front of an object that is none', 'Set:\nbash\n{x}', { text: 'Set:\nbash\n{x}' }],
+  [
+    'an object without a name, and a name of spaces',
+    'Set:\n{"command": "ls"}\n \n{"command": "ls"}',
+    { text: 'Set:\n{"command": "ls"}\n \n{"command": "ls"}' },
+  ],
+  [
+    'a call behind the reasoning',
+    '<think>bash\n{"command": "a"}</think>\nbash\n{"command": "b"}',
+    { reasoning: 'bash\n{"command": "a"}', calls: [['bash', { command: 'b' }]], repairs: ['leading_text'] },
+  ],
+  [
+    'a line of 300 letters is no name',
+    `Go\n${'a'.repeat(300)}\n{"command": "ls"}`,
+    { text: `Go\n${'a'.repeat(300)}\n{"command": "ls"}` },
+  ],
   ['a name and an object', 'bash\n{"command": "ls"}', { calls: [['bash', { command: 'ls' }]] }],
   [
     'text in front of it',

@@ -32,6 +32,13 @@ describe('a field that is not served is named', () => {
     expect(messages(fields)).toEqual(names)
   })
 
+  test('a result that is marked as an error: its text says so to a model, the mark does not', () => {
+    const result = { type: 'tool_result', tool_use_id: 'a', content: 'no such file' }
+    const dropped = (isError: boolean) =>
+      messages({ messages: [{ role: 'user', content: [{ ...result, is_error: isError }] }] })
+    expect([dropped(true), dropped(false)]).toEqual([['tool_result.is_error'], []])
+  })
+
   test('what asks for nothing is not named', () => {
     const quiet = { metadata: { user_id: 'x' }, store: false, tool_choice: 'auto', logit_bias: {}, audio: null }
     expect(chat({ ...quiet, parallel_tool_calls: true, logprobs: false, response_format: { type: 'text' } })).toEqual(

@@ -1,4 +1,5 @@
-import type { AssistantMessage, ContentPart, JsonObject, Message, ToolDefinition } from '@agentrl/spec'
+import type { AssistantMessage, ContentPart, Message, ToolDefinition } from '@agentrl/spec'
+import { sourceText } from '../../../render/json-source.ts'
 import type { ChatRequest } from '../protocol.ts'
 import { joinText } from '../text-parts.ts'
 import { unreadFields } from '../unread-fields.ts'
@@ -69,7 +70,10 @@ function noteDropped(
 ): void {
   for (const block of blocks) {
     if (!shown.has(block.type)) dropped.push(`${within}.${block.type === 'other' ? block.kind : block.type}`)
-    else if (block.type === 'tool_result') noteDropped(block.blocks, { shown, within: 'tool_result', dropped })
+    else if (block.type === 'tool_result') {
+      if (block.isError) dropped.push('tool_result.is_error')
+      noteDropped(block.blocks, { shown, within: 'tool_result', dropped })
+    }
   }
 }
 
@@ -86,7 +90,7 @@ function toAssistant(blocks: readonly MessagesBlock[]): AssistantMessage {
 }
 
 function toCall({ id, name, input }: Extract<MessagesBlock, { type: 'tool_use' }>) {
-  return { id, type: 'function' as const, function: { name, arguments: JSON.stringify(input ?? {}) } }
+  return { id, type: 'function' as const, function: { name, arguments: sourceText(input ?? {}) } }
 }
 
 function contentOf(blocks: readonly MessagesBlock[]): string | readonly ContentPart[] {
@@ -106,7 +110,7 @@ function toTool(tool: MessagesBodyTool, dropped: string[]): ToolDefinition[] {
       function: {
         name: tool.name,
         ...(tool.description == null ? {} : { description: tool.description }),
-        parameters: tool.input_schema as JsonObject,
+        parameters: tool.input_schema,
       },
     },
   ]

@@ -1,6 +1,7 @@
-import { WireError } from '@agentrl/spec'
+import { type JsonObject, WireError } from '@agentrl/spec'
 import { z } from 'zod'
 import { describeIssue } from '../../../wire-issue.ts'
+import { jsonObject } from '../json-object.ts'
 import type { KnownFields } from '../unread-fields.ts'
 
 /** The body of `POST /v1/messages`, as much of it as is used. Unknown keys pass. */
@@ -30,7 +31,7 @@ export interface MessagesBodyTool {
   readonly type?: string | null | undefined
   readonly description?: string | null | undefined
   /** Absent for tools that the vendor's server would run. */
-  readonly input_schema?: Readonly<Record<string, unknown>> | undefined
+  readonly input_schema?: JsonObject | undefined
 }
 
 export type MessagesBlock =
@@ -38,7 +39,12 @@ export type MessagesBlock =
   | { readonly type: 'image'; readonly url: string }
   | { readonly type: 'thinking'; readonly thinking: string }
   | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
-  | { readonly type: 'tool_result'; readonly toolUseId: string; readonly blocks: readonly MessagesBlock[] }
+  | {
+      readonly type: 'tool_result'
+      readonly toolUseId: string
+      readonly isError: boolean
+      readonly blocks: readonly MessagesBlock[]
+    }
   /** A kind of block that says nothing to a model, or that we don't know. */
   | { readonly type: 'other'; readonly kind: string }
 
@@ -77,12 +83,14 @@ const toolResultBlock = z
   .object({
     type: z.literal('tool_result'),
     tool_use_id: z.string(),
+    is_error: z.boolean().nullish(),
     content: z.union([z.string().transform(asBlocks), z.array(z.union([textBlock, imageBlock, otherBlock]))]).nullish(),
   })
   .transform(
     (block): MessagesBlock => ({
       type: 'tool_result',
       toolUseId: block.tool_use_id,
+      isError: block.is_error ?? false,
       blocks: block.content ?? [],
     }),
   )
@@ -112,7 +120,7 @@ const body = z.object({
         type: z.string().nullish(),
         name: z.string(),
         description: z.string().nullish(),
-        input_schema: z.record(z.string(), z.unknown()).optional(),
+        input_schema: jsonObject.optional(),
       }),
     )
     .nullish()

@@ -1,11 +1,5 @@
-import {
-  type ContentPart,
-  type JsonObject,
-  type Message,
-  type MessageToolCall,
-  type ToolDefinition,
-  WireError,
-} from '@agentrl/spec'
+import { type ContentPart, type Message, type MessageToolCall, type ToolDefinition, WireError } from '@agentrl/spec'
+import { sourceText } from '../../../render/json-source.ts'
 import type { ChatRequest, ClientSampling } from '../protocol.ts'
 import { joinText } from '../text-parts.ts'
 import { unreadFields } from '../unread-fields.ts'
@@ -72,10 +66,11 @@ function toMessage(message: ChatBodyMessage): Message {
 }
 
 function toCall(call: ChatBodyCall): MessageToolCall {
+  const given = call.function.arguments ?? '{}'
   return {
     ...(call.id === undefined ? {} : { id: call.id }),
     type: 'function',
-    function: { name: call.function.name, arguments: (call.function.arguments ?? '{}') as string | JsonObject },
+    function: { name: call.function.name, arguments: typeof given === 'string' ? given : sourceText(given) },
   }
 }
 

@@ -1,6 +1,7 @@
 import { type ContentPart, type JsonObject, WireError } from '@agentrl/spec'
 import { z } from 'zod'
 import { describeIssue } from '../../../wire-issue.ts'
+import { jsonObject } from '../json-object.ts'
 import type { KnownFields } from '../unread-fields.ts'
 
 /** The body of `POST /v1/chat/completions`, as much of it as is used. Unknown keys pass. */
@@ -48,7 +49,7 @@ export interface ChatBodyCall {
   readonly id?: string | undefined
   readonly function: {
     readonly name: string
-    readonly arguments?: string | Readonly<Record<string, unknown>> | null | undefined
+    readonly arguments?: string | JsonObject | null | undefined
   }
 }
 
@@ -59,7 +60,7 @@ export interface ChatBodyTool {
     | {
         readonly name: string
         readonly description?: string | null | undefined
-        readonly parameters?: Readonly<JsonObject> | null | undefined
+        readonly parameters?: JsonObject | null | undefined
       }
     | undefined
 }
@@ -85,7 +86,7 @@ const call = z.object({
   id: z.string().optional(),
   function: z.object({
     name: z.string(),
-    arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+    arguments: z.union([z.string(), jsonObject]).nullish(),
   }),
 })
 
@@ -107,10 +108,7 @@ const tool = z.object({
     .object({
       name: z.string(),
       description: z.string().nullish(),
-      parameters: z
-        .record(z.string(), z.unknown())
-        .transform((schema) => schema as JsonObject)
-        .nullish(),
+      parameters: jsonObject.nullish(),
     })
     .optional(),
 })
