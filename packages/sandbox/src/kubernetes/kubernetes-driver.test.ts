@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BootOptions } from '../sandbox-types.ts'
 import { createKubernetesDriver, type KubernetesDriverOptions } from './kubernetes-driver.ts'
-import { receivedScript } from './kubernetes-exec.ts'
+import { receivedScript, receiveScript } from './kubernetes-exec.ts'
 
 const options: BootOptions = { labels: { run: 'r', attempt: '1' }, egress: { kind: 'open' } }
 const refusal = expect.objectContaining({ code: 'sandbox_invalid_option' })
@@ -71,6 +71,20 @@ test('the script of a command runs it in its folder with its variables, and ends
   expect(run.stdout).toBe('/usr\n$HOME "x"|it\'s\n|input')
   expect(run.stderr).toMatch(/^agentrl-started t0 \d+\nagentrl-ended t0 7\n$/)
   expect(run.status).toBe(7)
+})
+
+test('a shell that receives a command gives it the rest of the input, whatever is in it', () => {
+  const script = receivedScript('t0', { argv: ['cat'], cwd: '/', env: {} })
+  const rest = 'last\\n \\ \tline\n\nend'
+  const input = `${script}last\n${rest}`
+  const run = spawnSync('/bin/sh', ['-c', receiveScript, 'sh', 'last'], { input, encoding: 'utf8' })
+  expect([run.status, run.stdout]).toEqual([0, rest])
+})
+
+test.each(['', 'la', 'last of all\n', ' last\n'])('a command whose last line is %j is cut, and not run', (end) => {
+  const script = receivedScript('t0', { argv: ['echo', 'ran'], cwd: '/', env: {} })
+  const run = spawnSync('/bin/sh', ['-c', receiveScript, 'sh', 'last'], { input: script + end, encoding: 'utf8' })
+  expect([run.stdout, run.stderr]).toEqual(['', ''])
 })
 
 test('the script of a command refuses a folder that is not there', () => {

@@ -20,7 +20,7 @@ import { readPodState } from './pod-state.ts'
  * and a command may be long. A connection that is cut before the line runs
  * nothing. The shell reads bytewise, so what follows is the command's input.
  */
-const receiveScript = `exec 3>&2 2>/dev/null
+export const receiveScript: string = `exec 3>&2 2>/dev/null
 agentrl_text=
 while IFS= read -r agentrl_line; do
 [ "$agentrl_line" = "$1" ] && break
