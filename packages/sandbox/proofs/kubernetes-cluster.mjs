@@ -228,7 +228,7 @@ function kubeletConfig(socket, port, healthPort) {
     failSwapOn: false,
     makeIPTablesUtilChains: false,
     enforceNodeAllocatable: [],
-    // The disk of a workplace may be fuller than a node's.
+    // The disk of this machine may be fuller than a node's.
     evictionHard: { 'memory.available': '50Mi', 'nodefs.available': '0%', 'imagefs.available': '0%' },
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,
@@ -242,7 +242,7 @@ function fetchJson(server, path, authority) {
   return new Promise((resolve, reject) => {
     const asked = request(
       `${server}${path}`,
-      { ca: authority, checkServerIdentity: () => undefined, headers: { authorization: `Bearer ${token}` } },
+      { ca: authority, headers: { authorization: `Bearer ${token}` } },
       async (response) => {
         const parts = []
         for await (const part of response) parts.push(part)
