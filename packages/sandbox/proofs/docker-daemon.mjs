@@ -4,20 +4,11 @@
  * of `busybox-static`. Needs root. Nothing is pulled: there may be no network.
  */
 import { execFileSync, spawn } from 'node:child_process'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { makeBusyboxRoot } from './busybox-image.mjs'
 
 export const baseImage = 'agentrl-busybox:1'
 
@@ -85,11 +76,6 @@ function canTalk(socket) {
 
 function importBaseImage(folder, host) {
   const root = join(folder, 'base')
-  for (const name of ['bin', 'etc', 'root', 'tmp']) mkdirSync(join(root, name), { recursive: true })
-  copyFileSync('/bin/busybox', join(root, 'bin/busybox'))
-  for (const applet of execFileSync('/bin/busybox', ['--list']).toString().trim().split('\n')) {
-    if (applet !== 'busybox') symlinkSync('busybox', join(root, 'bin', applet))
-  }
-  writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/bin/sh\n')
+  makeBusyboxRoot(root)
   execFileSync('sh', ['-c', 'tar -C "$1" -c . | docker -H "$2" import - "$3"', 'sh', root, host, baseImage])
 }

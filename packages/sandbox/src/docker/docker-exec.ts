@@ -7,6 +7,7 @@ import { invalidOption } from '../invalid-option.ts'
 import { createOutputCollector } from '../output-collector.ts'
 import type { RunningCommand, StartCommand } from '../sandbox-backend.ts'
 import { commandProcessGroup } from '../sandbox-process-group.ts'
+import { readShortCommand } from '../short-command.ts'
 import { drained } from '../write-part.ts'
 import { callError } from './connect-docker.ts'
 import { demuxStream } from './demux-stream.ts'
@@ -38,37 +39,11 @@ export async function startDockerExec(container: Container, command: StartComman
   }
 }
 
-/** A short command of ours writes less and is over sooner, unless its shell is not what it was. */
-const maxShortOutputBytes = 1024 * 1024
-const maxShortMs = 20_000
-
 /** Runs a short command as root and gives its stdout; rejects with a `SandboxError` unless it exits with 0. */
 export async function runDockerExec(container: Container, argv: readonly string[], user = 'root'): Promise<string> {
   const { exec, stream } = await attach(container, { env: {}, user }, argv)
   const { stdout, stderr } = demuxStream(stream)
-  const isCut = { reason: '' }
-  const cut = (reason: string): void => {
-    isCut.reason ||= reason
-    stream.destroy()
-  }
-  const timer = setTimeout(() => cut(`took longer than ${maxShortMs} ms`), maxShortMs)
-  const read = async (part: Readable): Promise<string> => {
-    const collector = createOutputCollector(maxShortOutputBytes, 'head')
-    for await (const chunk of part) {
-      if (collector.push(chunk)) cut(`wrote more than ${maxShortOutputBytes} bytes`)
-    }
-    return Buffer.from(collector.bytes()).toString('utf8')
-  }
-  const [written, complaint] = await Promise.all([read(stdout), read(stderr)]).finally(() => clearTimeout(timer))
-  if (isCut.reason !== '') {
-    throw new SandboxError('sandbox_exec_failed', `A command of ours in the container ${isCut.reason}`)
-  }
-  const exitCode = await readExitCode(exec)
-  if (exitCode === 0) return written
-  throw new SandboxError(
-    'sandbox_exec_failed',
-    `A command of ours exited with ${exitCode}: ${excerpt(complaint + written)}`,
-  )
+  return readShortCommand({ stdout, stderr, exitCode: () => readExitCode(exec), cut: () => stream.destroy() })
 }
 
 async function attach(
