@@ -6,9 +6,10 @@ import { loadLibrary } from './load-library.mjs'
  * Measures what docs/benchmarks.md states, side by side in one run: each pair is
  * timed alternately, and a ratio is the median of the ratios of neighbours.
  *
- * `node scripts/tool-calls/bench.mjs [valid | repair | replies | adversarial | streams]`
+ * `node scripts/tool-calls/bench.mjs [valid | repair | replies | adversarial | streams] [format]`
  * fails if a number that is promised is not reached.
  */
+const [chosen, only] = process.argv.slice(2)
 const { createStreamParser, encodeModelOutput, parseModelOutput } = await loadLibrary()
 
 const tool = (name, properties) => ({
@@ -275,6 +276,7 @@ function shuffle(pieces) {
 function benchAdversarial(read, rounds) {
   const plain = fill('Lorem ipsum dolor sit amet, consectetur. ')
   for (const [format, grammar] of Object.entries(grammars)) {
+    if (only !== undefined && format !== only) continue
     const inputs = Object.entries(adversariesOf(grammar))
     for (let round = 0; round < 3; round += 1) read(plain, format)
     const base = median(Array.from({ length: rounds }, () => time(() => read(plain, format))))
@@ -305,26 +307,34 @@ const benches = {
   valid: benchValid,
   repair: benchRepair,
   replies: benchReplies,
-  adversarial: () => {
-    console.log('\n1 MB of adversarial text against 1 MB of plain text (promised: at most 5 x)')
-    benchAdversarial((text, format) => parseModelOutput(text, { format, tools }), 5)
-  },
-  streams: () => {
-    console.log('\nthe same, streamed in pieces of 8 characters')
-    benchAdversarial(stream, 2)
-  },
+  adversarial: () => benchAdversarial((text, format) => parseModelOutput(text, { format, tools }), 5),
+  streams: () => benchAdversarial(stream, 2),
+}
+const titles = {
+  adversarial: '\n1 MB of adversarial text against 1 MB of plain text (promised: at most 5 x)',
+  streams: '\nthe same, streamed in pieces of 8 characters',
 }
 
-const [chosen] = process.argv.slice(2)
-console.log(`Node ${process.version}, ${process.arch}`)
-if (chosen === undefined) {
-  // Each in a process of its own: what one leaves in the heap and in compiled code is no part of another.
-  for (const name of Object.keys(benches)) {
-    try {
-      execFileSync(process.execPath, [process.argv[1], name], { stdio: 'inherit' })
-    } catch {
-      isMissed = true
-    }
+/** In a process of its own: what one leaves in the heap and in compiled code is no part of another. */
+function runApart(...argv) {
+  try {
+    execFileSync(process.execPath, [process.argv[1], ...argv], { stdio: 'inherit' })
+  } catch {
+    isMissed = true
   }
-} else benches[chosen]?.()
+}
+
+if (chosen !== undefined && (titles[chosen] === undefined || only !== undefined)) benches[chosen]?.()
+else {
+  console.log(`Node ${process.version}, ${process.arch}; milliseconds of CPU`)
+  for (const name of chosen === undefined ? Object.keys(benches) : [chosen]) {
+    if (titles[name] === undefined) {
+      runApart(name)
+      continue
+    }
+    console.log(titles[name])
+    // A process reads the outputs of one model, as a rule.
+    for (const format of formats) runApart(name, format)
+  }
+}
 if (isMissed) process.exitCode = 1

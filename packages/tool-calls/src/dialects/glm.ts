@@ -70,6 +70,8 @@ const readKey: NameReader = (text, from, isEnded) => {
   const isComplete = standsAt(valueOpen, text, place)
   if (isComplete) return { name, end: place + valueOpen.length, isExact: hasClose && !hasLiteral && name !== '' }
   if (!isEnded && place - from < 2 * maxLength && mayContinue(text, end, place)) return needMore
+  // Neither a key nor its end: a sign of nothing.
+  if (name === '' && !hasClose && place < text.length) return null
   return { name, end: place, isExact: false, isComplete: false }
 }
 
