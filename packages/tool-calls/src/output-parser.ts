@@ -231,9 +231,13 @@ export class OutputParser implements ProseState {
     this.#piecesBefore = this.#text.pieceCount
   }
 
+  /** Holds a token, and the same ones right behind it. */
   #holdEndToken({ text }: Marker, scanner: TextScanner, collector: TextCollector): void {
-    collector.hold(text)
-    this.#source.index += text.length
+    const { window, index } = this.#source
+    let end = index + text.length
+    while (window.startsWith(text, end)) end += text.length
+    collector.hold(window.slice(index, end))
+    this.#source.index = end
     scanner.breakLine()
   }
 
