@@ -127,8 +127,8 @@ const formats = [
 ]
 
 function benchReplies() {
-  console.log('\nordinary replies: reasoning, text and two calls, 4 KB (promised: at least 50 MB/s)')
   for (const format of formats) {
+    if (only !== undefined && format !== only) continue
     const calls = [
       { name: 'write', arguments: { path: 'src/a.ts', content: code(2500) } },
       { name: 'bash', arguments: { command: 'npm test' } },
@@ -311,6 +311,7 @@ const benches = {
   streams: () => benchAdversarial(stream, 2),
 }
 const titles = {
+  replies: '\nordinary replies: reasoning, text and two calls, 4 KB (promised: at least 50 MB/s)',
   adversarial: '\n1 MB of adversarial text against 1 MB of plain text (promised: at most 5 x)',
   streams: '\nthe same, streamed in pieces of 8 characters',
 }
