@@ -305,6 +305,15 @@ test('repairs of a reply are counted by their code, those around calls as well',
   })
 })
 
+test('calls that do not fit their schema, and tags that hold no call, are counted', async () => {
+  const parameters = { type: 'object', properties: { command: { type: 'string' } } }
+  await ask([system, user('go')], {
+    tools: [{ ...bash, function: { ...bash.function, parameters } }],
+    says: '<tool_call>\nls -la\n</tool_call>\n<tool_call>\n{"name": "bash", "arguments": {"command": [1]}}\n</tool_call>',
+  })
+  expect(session.counters.toJSON()).toMatchObject({ 'tool_call_warning.unread_tags': 1, tool_call_schema_error: 1 })
+})
+
 test('a session without repairs says what they would have been', async () => {
   open({ mode: 'eval', toolCallRepair: 'off' })
   const reply = await ask([system, user('go')], { says: repairable })

@@ -54,6 +54,7 @@ const readToolName: NameReader = (text, from, isEnded) => {
 
 /** `KEY</arg_key> <arg_value>`, white space between them. */
 const readKey: NameReader = (text, from, isEnded) => {
+  if (hasNoKey(text, from)) return { name: '', end: from, isExact: false, isComplete: false }
   let end = from
   while (end < text.length && end - from < maxLength && text.charCodeAt(end) !== 60) end += 1
   const name = end === from ? '' : text.slice(from, end).trim()
@@ -70,9 +71,13 @@ const readKey: NameReader = (text, from, isEnded) => {
   const isComplete = standsAt(valueOpen, text, place)
   if (isComplete) return { name, end: place + valueOpen.length, isExact: hasClose && !hasLiteral && name !== '' }
   if (!isEnded && place - from < 2 * maxLength && mayContinue(text, end, place)) return needMore
-  // Neither a key nor its end: a sign of nothing.
-  if (name === '' && !hasClose && place < text.length) return null
   return { name, end: place, isExact: false, isComplete: false }
+}
+
+/** Whether another tag than those of keys and values follows at once, and enough of it to tell. */
+function hasNoKey(text: string, from: number): boolean {
+  const isTag = text.charCodeAt(from) === 60 && text.charCodeAt(from + 1) !== 47
+  return isTag && from + valueOpen.length < text.length && !standsAt(valueOpen, text, from)
 }
 
 /** Compares the last character first: most tags differ there, and text is full of them. */

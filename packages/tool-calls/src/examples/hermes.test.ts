@@ -269,6 +269,8 @@ const meaning: readonly Example[] = [
 ]
 
 const prose: readonly Example[] = [
+  ['end tokens that end the output are dropped, however many', 'done<|im_end|><|im_end|><|im_end|>', { text: 'done' }],
+  ['end tokens in front of more text are text', 'a<|im_end|><|im_end|>b', { text: 'a<|im_end|><|im_end|>b' }],
   [
     'tags around a command are no call, and are warned of',
     'I list.\n<tool_call>\nls -la\n</tool_call>',

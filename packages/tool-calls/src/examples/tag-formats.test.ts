@@ -6,6 +6,21 @@ const glm45 = (name: string, ...parameters: readonly (readonly [string, string])
   return `<tool_call>${name}\n${written.join('')}</tool_call>`
 }
 const glm: readonly Example[] = [
+  [
+    'a key that is not closed is a misspelt tag',
+    '<tool_call>bash\n<arg_key>command\nls\n</tool_call>',
+    { illFormed: ['bad_open_tag'] },
+  ],
+  [
+    'a key tag without a key is a misspelt tag',
+    '<tool_call>bash\n<arg_key></tool_call>',
+    { illFormed: ['bad_open_tag'] },
+  ],
+  [
+    'so is one that is written twice',
+    '<tool_call>bash\n<arg_key><arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>',
+    { illFormed: ['bad_open_tag'] },
+  ],
   ['a name on the line of the tag', glm45('bash', ['command', 'ls']), { calls: [['bash', { command: 'ls' }]] }],
   [
     'values are verbatim',
