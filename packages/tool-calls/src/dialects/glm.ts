@@ -54,7 +54,7 @@ const readToolName: NameReader = (text, from, isEnded) => {
 
 /** `KEY</arg_key> <arg_value>`, white space between them. */
 const readKey: NameReader = (text, from, isEnded) => {
-  if (hasNoKey(text, from)) return { name: '', end: from, isExact: false, isComplete: false }
+  if (hasNoKey(text, from)) return 'nameless'
   let end = from
   while (end < text.length && end - from < maxLength && text.charCodeAt(end) !== 60) end += 1
   const name = end === from ? '' : text.slice(from, end).trim()

@@ -36,8 +36,12 @@ export interface PlainTag {
   readonly isVariant?: boolean
 }
 
-/** How a tag is read that has a name, from behind its prefix on. */
-export type NameReader = (text: string, from: number, isEnded: boolean) => NamePart | null | typeof needMore
+/** How a tag is read that has a name, from behind its prefix on. `nameless`: nothing of it follows the prefix. */
+export type NameReader = (
+  text: string,
+  from: number,
+  isEnded: boolean,
+) => NamePart | 'nameless' | null | typeof needMore
 
 export interface NamePart {
   readonly name: string
@@ -57,7 +61,7 @@ export interface NamedTag {
 
 export interface TagGrammar {
   readonly plain: readonly (PlainTag & { readonly tag: Tag })[]
-  readonly named: readonly NamedTag[]
+  readonly named: readonly (NamedTag & { readonly nameless: Tag })[]
   /** Finds where a tag may start: the plain ones first, then the named ones. */
   readonly filter: MarkerFilter
 }
@@ -65,7 +69,11 @@ export interface TagGrammar {
 /** A grammar of some tags. */
 export function tagGrammar(plain: readonly PlainTag[], named: readonly NamedTag[]): TagGrammar {
   const starts = [...plain.map(({ text }) => text), ...named.map(({ prefix }) => prefix)]
-  return { plain: plain.map((tag) => ({ ...tag, tag: plainTag(tag) })), named, filter: new MarkerFilter(starts) }
+  return {
+    plain: plain.map((tag) => ({ ...tag, tag: plainTag(tag) })),
+    named: named.map((tag) => ({ ...tag, nameless: namelessTag(tag) })),
+    filter: new MarkerFilter(starts),
+  }
 }
 
 function plainTag({ kind, text, isVariant }: PlainTag): Tag {
@@ -78,6 +86,10 @@ function plainTag({ kind, text, isVariant }: PlainTag): Tag {
     isText: null,
     isSpaced: false,
   }
+}
+
+function namelessTag({ kind, prefix }: NamedTag): Tag {
+  return { ...plainTag({ kind, text: prefix }), isExact: false, isComplete: false }
 }
 
 /** The longest name, with what surrounds it in its tag. */
@@ -110,9 +122,15 @@ export function readTag(
 }
 
 /** Reads a tag that has a name, at its prefix. */
-function readName(tag: NamedTag, text: string, index: number, isEnded: boolean): Tag | null | typeof needMore {
+function readName(
+  tag: TagGrammar['named'][number],
+  text: string,
+  index: number,
+  isEnded: boolean,
+): Tag | null | typeof needMore {
   const part = tag.read(text, index + tag.prefix.length, isEnded)
   if (part === null || part === needMore) return part
+  if (part === 'nameless') return tag.nameless
   const isComplete = part.isComplete ?? true
   const isExact = part.isExact && isComplete && tag.isVariant !== true
   const isSpaced = text.charCodeAt(index + tag.prefix.length) === 32
